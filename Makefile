@@ -1,0 +1,90 @@
+# Everything from a clean clone, with Python 3.11 or newer, Node 20 or newer, and make:
+#
+#   make demo     one program on the engine, with only what that needs
+#   make test     every check
+#   make setup    the development environment in .venv
+#
+# Steps leave stamps in .make/, so a second run does only what has changed.
+
+PYTHON ?= python3
+NPM ?= npm
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .make
+GUEST := executor/guest
+ASSETS := executor/codemode_executor/worker/assets
+GUEST_SOURCES := $(GUEST)/build.mjs $(GUEST)/package.json $(GUEST)/package-lock.json \
+	$(shell find $(GUEST)/src -type f 2>/dev/null)
+# What an editable install takes from the project: the sources stay where they are.
+PROJECT := pyproject.toml hatch_build.py executor/codemode_executor/_version.py
+
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help setup bundles demo test lint types layers unit docs packaging format clean
+
+help:
+	@sed -n '2,8s/^# \{0,1\}//p' Makefile
+
+setup: $(STAMPS)/dev $(STAMPS)/bundles
+
+bundles: $(STAMPS)/bundles
+
+demo: $(STAMPS)/runtime $(STAMPS)/bundles
+	$(BIN)/python examples/overdue.py
+
+# The packaging tests come last: they are slow, and a failure above explains theirs.
+test: lint types layers docs unit packaging
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMPS)/dev
+	$(BIN)/pyright
+
+layers: $(STAMPS)/dev
+	$(BIN)/lint-imports
+
+docs: $(STAMPS)/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+unit: setup
+	$(BIN)/pytest -m "not packaging"
+
+packaging: setup
+	$(BIN)/pytest -m packaging
+
+format: $(STAMPS)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(STAMPS) $(VENV) $(GUEST)/node_modules $(ASSETS)/*.js build dist site
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+# No package of the guest needs its install script: esbuild's program comes as a package.
+$(STAMPS)/guest: $(GUEST)/package-lock.json
+	@node -e 'const v = process.versions.node; if (parseInt(v) < 20) { console.error("Node 20 or newer is needed, this is " + v); process.exit(1) }'
+	cd $(GUEST) && $(NPM) ci --ignore-scripts --loglevel=error
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/bundles: $(STAMPS)/guest $(GUEST_SOURCES)
+	node $(GUEST)/build.mjs
+	@touch $@
+
+# The build hook wants the bundles to be there, for an editable install as well. A new bundle
+# needs no new install, so it only has to come first.
+$(STAMPS)/runtime: $(STAMPS)/venv $(PROJECT) | $(STAMPS)/bundles
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/venv $(PROJECT) | $(STAMPS)/bundles
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(STAMPS)/runtime

@@ -1,0 +1,47 @@
+"""Run programs that a model wrote, each in a V8 isolate made for that one call.
+
+Start with :class:`IsolateExecutor`; :func:`execute_sync` is for scripts and notebooks.
+"""
+
+from ._version import __version__
+from .contract import (
+    Bound,
+    Detail,
+    Dispatch,
+    ExecuteResult,
+    LogLine,
+    Provider,
+    Tool,
+    Usage,
+)
+from .errors import (
+    BadRequest,
+    ExecutorClosed,
+    ExecutorError,
+    HardeningUnavailable,
+    WorkerCrashed,
+    WorkerStartFailed,
+)
+from .executor import IsolateExecutor, execute_sync
+from .limits import Limits
+
+__all__ = [
+    "BadRequest",
+    "Bound",
+    "Detail",
+    "Dispatch",
+    "ExecuteResult",
+    "ExecutorClosed",
+    "ExecutorError",
+    "HardeningUnavailable",
+    "IsolateExecutor",
+    "Limits",
+    "LogLine",
+    "Provider",
+    "Tool",
+    "Usage",
+    "WorkerCrashed",
+    "WorkerStartFailed",
+    "__version__",
+    "execute_sync",
+]

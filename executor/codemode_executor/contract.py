@@ -1,0 +1,112 @@
+"""What goes into a run and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+#: A tool of a provider: called with the program's arguments, positionally. Its result is encoded as JSON.
+Tool = Callable[..., Any]
+
+#: Serves declared tool names: ``(provider, tool, args_json) -> '{"result": …}'`` or ``'{"error": …}'``.
+Dispatch = Callable[[str, str, str], Awaitable[str]]
+
+#: The bound of the run that ended it, or ``None``.
+Bound = Literal["timeout", "cpu", "memory", "tool_calls", "result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A namespace of tools in the program's scope.
+
+    Attributes:
+        name: the identifier under which a program finds the namespace, for example ``billing``.
+        tools: callables by name (sync or async), or only names, which the run's ``dispatch`` then serves. A program may
+            use a name as it is given (``codemode["issues.list"]``) or as upstream's ``sanitizeToolName`` writes it
+            (``codemode.issues_list``).
+
+    Mirrors upstream's ``ResolvedProvider``.
+    """
+
+    name: str
+    tools: Mapping[str, Tool] | Sequence[str] = field(default_factory=dict[str, Tool])
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """One line that the program logged.
+
+    Attributes:
+        level: ``log``, ``warn``, ``error``, ``info``, ``debug``, ``trace``, ``dir``, ``table``; ``notice`` for what the
+            harness has to say about the run.
+        text: the arguments, each as a string, joined by a space.
+    """
+
+    level: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text if self.level in ("log", "dir", "table") else f"[{self.level}] {self.text}"
+
+
+class Detail(msgspec.Struct, frozen=True, kw_only=True):
+    """More about an outcome than upstream's envelope has room for.
+
+    Attributes:
+        name: ``name`` of the value that was thrown, for example ``TypeError``; empty if it has none.
+        stack: the stack in the program's own lines and columns; empty if there is none.
+        bound: the bound that ended the run, if one did.
+        hint: a sentence that helps where the outcome alone does not, for example after a program that returned nothing.
+    """
+
+    name: str = ""
+    stack: str = ""
+    bound: Bound | None = None
+    hint: str = ""
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run used. Times in seconds, sizes in bytes.
+
+    Attributes:
+        queue_s: waiting for a worker.
+        wall_s: from handing the run to its worker to its outcome.
+        cpu_s: processor time of the worker for this run, as the worker measured it; 0 if it could not say.
+        tool_s: time during which at least one tool call was in flight.
+        memory_peak: highest growth of resident memory over the waiting worker, as sampled every 20 ms; 0 for a run that
+            ended before the first sample.
+        tool_calls: calls that reached the host.
+        bytes_out: arguments and result, leaving the isolate.
+        bytes_in: program and tool results, entering it.
+    """
+
+    queue_s: float = 0.0
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    tool_s: float = 0.0
+    memory_peak: int = 0
+    tool_calls: int = 0
+    bytes_out: int = 0
+    bytes_in: int = 0
+
+
+class ExecuteResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The envelope: all that survives a run. Read ``error`` first.
+
+    Attributes:
+        result: the value that the program returned; ``None`` if it returned nothing or failed.
+        error: ``None``, or the message of what the program threw, never empty.
+        logs: what it logged, in order, each line with its level unless that is ``log``.
+        detail: more about how it ended.
+        usage: what it used.
+
+    Mirrors upstream's ``ExecuteResult`` (``result``, ``error``, ``logs``); ``detail`` and ``usage`` are additions.
+    """
+
+    result: Any = None
+    error: str | None = None
+    logs: list[str] = []
+    detail: Detail = Detail()
+    usage: Usage = Usage()

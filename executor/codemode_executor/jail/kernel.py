@@ -1,0 +1,94 @@
+"""The C library as far as the jail needs it. Loaded once, before any fork."""
+
+import ctypes
+import os
+import sys
+from functools import cache
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_GET_DUMPABLE = 3
+PR_SET_NO_NEW_PRIVS = 38
+PR_GET_NO_NEW_PRIVS = 39
+
+SECCOMP_SET_MODE_FILTER = 1
+SECCOMP_FILTER_FLAG_TSYNC = 1
+
+CAPABILITY_VERSION_3 = 0x2008_0522
+
+
+class SockFprog(ctypes.Structure):
+    """`struct sock_fprog`: number of instructions and their address."""
+
+    _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+class CapHeader(ctypes.Structure):
+    """`struct __user_cap_header_struct`."""
+
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+@cache
+def libc() -> ctypes.CDLL:
+    """Return the process's own C library, with the signatures that the jail uses."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if sys.platform == "linux":
+        library.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+        library.prctl.restype = ctypes.c_int
+        library.syscall.argtypes = [ctypes.c_long] * 7
+        library.syscall.restype = ctypes.c_long
+        library.clearenv.restype = ctypes.c_int
+        library.capset.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        library.capset.restype = ctypes.c_int
+    return library
+
+
+def _checked(result: int, call: str) -> int:
+    if result == -1:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{call}: {os.strerror(code)}")
+    return result
+
+
+def prctl(option: int, value: int = 0) -> int:
+    """Call prctl(option, value, 0, 0, 0); raises OSError."""
+    return _checked(int(libc().prctl(option, value, 0, 0, 0)), f"prctl({option})")
+
+
+def syscall(number: int, *arguments: int) -> int:
+    """Make a system call by number, with up to six integer arguments; raises OSError."""
+    padded = arguments + (0,) * (6 - len(arguments))
+    return _checked(int(libc().syscall(number, *padded)), f"syscall({number})")
+
+
+def clear_environment() -> None:
+    """Forget the C library's environment (os.environ is Python's copy of it); raises OSError."""
+    if int(libc().clearenv()) != 0:
+        raise OSError(ctypes.get_errno(), "clearenv failed")
+
+
+def wipe(address: int, size: int) -> None:
+    """Overwrite `size` bytes of this process's memory with zeros."""
+    ctypes.memset(address, 0, size)
+
+
+def drop_capabilities() -> None:
+    """Empty the effective, permitted and inheritable sets of this thread; raises OSError."""
+    header = CapHeader(CAPABILITY_VERSION_3, 0)
+    data = (ctypes.c_uint32 * 6)()
+    _checked(int(libc().capset(ctypes.addressof(header), ctypes.addressof(data))), "capset")
+
+
+def load_filter(seccomp_number: int, code: bytes) -> None:
+    """Load a seccomp filter into every thread of the process; raises OSError."""
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = SockFprog(len(code) // 8, ctypes.addressof(buffer))
+    refusing = syscall(
+        seccomp_number,
+        SECCOMP_SET_MODE_FILTER,
+        SECCOMP_FILTER_FLAG_TSYNC,
+        ctypes.addressof(program),
+    )
+    if refusing != 0:
+        raise OSError(0, f"seccomp: thread {refusing} could not be given the filter")

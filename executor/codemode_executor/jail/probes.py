@@ -1,0 +1,231 @@
+"""The self-test: tries what the jail forbids, and notices when it is allowed.
+
+A probe that succeeds leaves the host as it was: signal 0, a child that leaves at once, a file
+that is removed, a limit that is put back.
+"""
+
+import errno
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from codemode_executor.jail import kernel
+from codemode_executor.jail.errors import JailError
+from codemode_executor.jail.report import JailReport, ProbeResult
+from codemode_executor.jail.syscalls import architecture
+
+if sys.platform != "win32":
+    import resource
+
+_REFUSALS = frozenset({errno.EPERM, errno.EACCES, errno.ENOSYS})
+
+PTRACE_DETACH = 17
+DISCARD_PORT = 9
+
+
+class _Parent(NamedTuple):
+    pid: int
+
+
+_parent: list[_Parent] = []
+
+
+def remember_parent(pid: int) -> None:
+    """Keep the parent's process id: a jailed process cannot ask for it."""
+    _parent[:] = [_Parent(pid)]
+
+
+def _read_file() -> str:
+    os.close(os.open("/etc/passwd", os.O_RDONLY))
+    return "opened /etc/passwd"
+
+
+def _write_file() -> str:
+    path = f"/tmp/codemode-jail-probe-{os.urandom(8).hex()}"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.close(fd)
+    os.unlink(path)
+    return f"created {path}"
+
+
+def _read_environment() -> str:
+    os.close(os.open("/proc/self/environ", os.O_RDONLY))
+    return "opened /proc/self/environ"
+
+
+def _inet_socket() -> str:
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM).close()
+    return "made an internet socket"
+
+
+def _unix_socket() -> str:
+    socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).close()
+    return "made a unix socket"
+
+
+def _connect() -> str:
+    # With no socket to be had, the call itself is tried on a descriptor that cannot exist: a
+    # kernel that considers it answers EBADF.
+    try:
+        channel = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    except OSError:
+        number = _number("connect")
+        kernel.syscall(number, -1, 0, 0)
+        return "connect went through"
+    with channel:
+        channel.connect(("127.0.0.1", DISCARD_PORT))
+    return "connected a datagram socket"
+
+
+def _fork() -> str:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return "forked"
+
+
+def _spawn() -> str:
+    pid = os.posix_spawn("/bin/true", ["true"], {})
+    os.waitpid(pid, 0)
+    return "started /bin/true"
+
+
+def _execute() -> str:
+    # The empty path exists nowhere: a kernel that considers it answers ENOENT, and the process
+    # is never replaced.
+    os.execve("", ["none"], {})
+
+
+def _signal_parent() -> str:
+    pid = _parent[0].pid if _parent else os.getppid()
+    os.kill(pid, 0)
+    return f"may signal process {pid}"
+
+
+def _unshare() -> str:
+    kernel.syscall(_number("unshare"), 0)
+    return "unshare is answered"
+
+
+def _trace() -> str:
+    pid = _parent[0].pid if _parent else os.getppid()
+    # Detaching from a process that is not traced changes nothing and answers ESRCH.
+    kernel.syscall(_number("ptrace"), PTRACE_DETACH, pid, 0, 0)
+    return f"ptrace of process {pid} is answered"
+
+
+def _raise_limit() -> str:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, unlimited)
+    resource.setrlimit(resource.RLIMIT_DATA, before)
+    return "lifted RLIMIT_DATA"
+
+
+def _become_root() -> str:
+    before = os.getuid(), os.geteuid()
+    if sys.platform == "linux":
+        # The bare call changes this thread alone; the C library would signal all of them.
+        kernel.syscall(_number("setresuid"), -1, 0, -1)
+        kernel.syscall(_number("setresuid"), -1, before[1], -1)
+    else:
+        os.seteuid(0)
+        os.seteuid(before[1])
+    return "took uid 0"
+
+
+def _number(name: str) -> int:
+    arch = architecture()
+    if arch is None:
+        raise OSError(errno.EINVAL, "no system call table for this machine")
+    return arch.numbers[name]
+
+
+PROBES: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("read_file", _read_file),
+    ("write_file", _write_file),
+    ("read_environment", _read_environment),
+    ("inet_socket", _inet_socket),
+    ("unix_socket", _unix_socket),
+    ("connect", _connect),
+    ("fork", _fork),
+    ("spawn", _spawn),
+    ("execute", _execute),
+    ("signal_parent", _signal_parent),
+    ("raise_limit", _raise_limit),
+    ("become_root", _become_root),
+)
+
+LINUX_PROBES: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("unshare", _unshare),
+    ("trace", _trace),
+)
+
+
+def self_test() -> tuple[ProbeResult, ...]:
+    """Try everything the jail forbids, in the calling thread, and return what happened.
+
+    Never raises for what a probe met. Call it in a thread made after `apply`, to prove that the
+    jail covers later threads; `run_self_test` does that.
+    """
+    probes = PROBES + (LINUX_PROBES if sys.platform == "linux" else ())
+    return tuple(_try(name, probe) for name, probe in probes)
+
+
+def _try(name: str, probe: Callable[[], str]) -> ProbeResult:
+    try:
+        return ProbeResult(name, False, probe())
+    except OSError as refusal:
+        code = errno.errorcode.get(refusal.errno or 0, str(refusal.errno))
+        if refusal.errno in _REFUSALS:
+            return ProbeResult(name, True, code)
+        return ProbeResult(name, False, f"reached the kernel, which answered {code}")
+
+
+def run_self_test(timeout_s: float = 5.0) -> tuple[ProbeResult, ...]:
+    """Run `self_test` in a thread of its own and wait for it.
+
+    Raises:
+        JailError: the thread could not start, failed, or did not end within `timeout_s` seconds.
+    """
+    results: list[tuple[ProbeResult, ...]] = []
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            results.append(self_test())
+        except Exception as failure:  # carried to the caller, who raises it
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, name="jail-self-test", daemon=True)
+    remedy = "report this with the kernel's version: the self-test must run in any jail"
+    try:
+        thread.start()
+    except RuntimeError as failure:
+        raise JailError("self_test", str(failure), remedy=remedy) from failure
+    thread.join(timeout_s)
+    if failures:
+        raise JailError("self_test", repr(failures[0]), remedy=remedy) from failures[0]
+    if not results:
+        raise JailError("self_test", f"no answer within {timeout_s} s", remedy=remedy)
+    return results[0]
+
+
+def require_blocked(results: tuple[ProbeResult, ...], report: JailReport) -> None:
+    """Check a self-test; says nothing unless hardening is required.
+
+    Raises:
+        JailError: a probe got through, or nothing was probed.
+    """
+    if report.hardening != "required":
+        return
+    remedy = 'do not run programs on this system, or choose hardening="used" knowingly'
+    if not results:
+        raise JailError("self_test", "no probe was run", remedy=remedy)
+    breaches = [f"{result.name}: {result.detail}" for result in results if not result.blocked]
+    if breaches:
+        raise JailError("self_test", "not blocked: " + "; ".join(breaches), remedy=remedy)

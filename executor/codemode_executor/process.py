@@ -1,0 +1,271 @@
+"""A worker process as the supervisor sees it: its socket, its state, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+from enum import Enum
+from typing import Protocol, cast
+
+import msgspec
+
+from . import jail
+from .errors import ExecutorError, HardeningUnavailable, WorkerStartFailed
+from .usage import resident_bytes
+from .wire import messages as wire
+from .wire.framing import FrameDecoder, FrameTooLarge, encode_frame
+from .zygote import Exit, Forked, Zygote
+
+_READY_TIMEOUT_S = 30.0
+_EXIT_REPORT_TIMEOUT_S = 2.0
+#: After its outcome, a worker has this long to free the isolate and make a fresh one.
+_IDLE_TIMEOUT_S = 2.0
+
+
+class WorkerState(Enum):
+    """``FINISHING``: the outcome is there, the next isolate is not yet."""
+
+    STARTING = "starting"
+    IDLE = "idle"
+    BUSY = "busy"
+    FINISHING = "finishing"
+    DEAD = "dead"
+
+
+class RunHandler(Protocol):
+    """What a worker tells the run that it carries out."""
+
+    id: int
+
+    def on_calls(self, calls: list[wire.Call]) -> None: ...
+    def on_logs(self, lines: list[tuple[int, str]]) -> None: ...
+    def on_outcome(self, outcome: wire.Outcome) -> None: ...
+    def on_lost(self, exit: Exit) -> None: ...
+
+
+class WorkerProcess(asyncio.Protocol):
+    """Args:
+    max_frame_bytes: largest message accepted from it.
+    hardening: "required" refuses a worker whose threads are not sealed, as seen from outside.
+    on_change: called whenever the worker becomes idle or dead.
+    """
+
+    def __init__(
+        self, max_frame_bytes: int, hardening: jail.Hardening, on_change: Callable[[WorkerProcess], None]
+    ) -> None:
+        self.state = WorkerState.STARTING
+        self.runs = 0
+        self.baseline = 0
+        self.info: wire.Ready | None = None
+        self.stop_reason = ""
+        self._hardening: jail.Hardening = hardening
+        self._on_change = on_change
+        self._frames = FrameDecoder(max_frame_bytes)
+        self._loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[wire.Ready] = self._loop.create_future()
+        self._transport: asyncio.Transport | None = None
+        self._forked: Forked | None = None
+        self._exited: asyncio.Future[Exit] | None = None
+        self._run: RunHandler | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._lost_task: asyncio.Task[None] | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 before it exists."""
+        return self._forked.pid if self._forked else 0
+
+    async def start(self, zygote: Zygote) -> None:
+        """Fork, and wait until the worker has proved its jail and made its first isolate.
+
+        Raises:
+            WorkerStartFailed: it could not, with the reason.
+            HardeningUnavailable: a required layer of the jail is missing.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            self._forked, self._exited = await zygote.fork(theirs)
+        except BaseException:
+            ours.close()
+            raise
+        await self._loop.create_unix_connection(lambda: self, sock=ours)
+        try:
+            self.info = await asyncio.wait_for(asyncio.shield(self._ready), _READY_TIMEOUT_S)
+            self._check_sealed(self.info)
+        except BaseException as error:
+            self.kill()
+            await self.gone()
+            if isinstance(error, TimeoutError):
+                raise WorkerStartFailed(f"a worker was not ready within {_READY_TIMEOUT_S:g} s") from None
+            raise
+        self.baseline = resident_bytes(self.pid) or 0
+        self._set(WorkerState.IDLE)
+
+    def _check_sealed(self, ready: wire.Ready) -> None:
+        """What the worker says of itself is not enough: look at its threads from outside."""
+        if self._hardening != "required":
+            return
+        try:
+            jail.require_sealed(jail.inspect(self.pid), ready.jail)
+        except jail.JailError as error:
+            raise HardeningUnavailable(str(error)) from error
+
+    # --- a run --------------------------------------------------------------------------------------------------------
+
+    def begin(self, run: RunHandler, message: wire.Run) -> None:
+        """Hand a run to the idle worker."""
+        self.state = WorkerState.BUSY
+        self.runs += 1
+        self._run = run
+        self.send(message)
+
+    def send(self, message: wire.ToWorker) -> None:
+        """Send a message; nothing happens if the worker is gone."""
+        if self._transport is not None and self.state is not WorkerState.DEAD:
+            self._transport.write(encode_frame(wire.encode(message)))
+
+    async def writable(self) -> None:
+        """Wait while the worker is slow to read."""
+        await self._writable.wait()
+
+    def pause(self) -> None:
+        """Read nothing more from the worker until ``resume``: its program then waits."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Undo ``pause``."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    # --- its end ------------------------------------------------------------------------------------------------------
+
+    def kill(self, reason: str = "") -> None:
+        """SIGKILL. ``reason`` is for whoever asks why."""
+        if reason and not self.stop_reason:
+            self.stop_reason = reason
+        if self._forked is not None and self.state is not WorkerState.DEAD:
+            self._forked.kill()
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def gone(self) -> None:
+        """Wait until the process is reaped and everybody who cares has been told."""
+        if self._lost_task is not None:
+            await asyncio.shield(self._lost_task)
+
+    # --- asyncio.Protocol ---------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for frame in self._frames.feed(data):
+                self._handle(wire.decode_to_supervisor(frame))
+        except (FrameTooLarge, msgspec.MsgspecError, _ProtocolError) as error:
+            self.kill(f"the worker broke the protocol: {error}")
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._writable.set()
+        if self._lost_task is None:
+            self._lost_task = self._loop.create_task(self._lost())
+
+    async def _lost(self) -> None:
+        """The socket is closed: learn how the process ended, then tell."""
+        exited = Exit(None)
+        if self._forked is not None and self._exited is not None:
+            # A worker closes its socket only by ending. One that closed it and lives on is not waited for.
+            try:
+                exited = await asyncio.wait_for(asyncio.shield(self._exited), _EXIT_REPORT_TIMEOUT_S)
+            except TimeoutError:
+                self._forked.kill()
+                with contextlib.suppress(TimeoutError):
+                    exited = await asyncio.wait_for(asyncio.shield(self._exited), _EXIT_REPORT_TIMEOUT_S)
+            self._forked.close()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        if not self._ready.done():
+            self._ready.set_exception(_start_failure(exited, self.stop_reason))
+            self._ready.exception()
+        run, self._run = self._run, None
+        self._set(WorkerState.DEAD)
+        if run is not None:
+            run.on_lost(exited)
+
+    # --- messages -----------------------------------------------------------------------------------------------------
+
+    def _handle(self, message: wire.ToSupervisor) -> None:
+        if isinstance(message, wire.Ready):
+            if self._ready.done():
+                raise _ProtocolError("a second greeting")
+            self._ready.set_result(message)
+            return
+        if isinstance(message, wire.StartFailed):
+            if not self._ready.done():
+                kind = HardeningUnavailable if message.hardening else WorkerStartFailed
+                self._ready.set_exception(kind(message.message))
+                self._ready.exception()
+            return
+        run = self._run
+        if run is None or run.id != message.run:
+            raise _ProtocolError(f"a message for run {message.run}, which is not the current one")
+        if isinstance(message, wire.Idle):
+            self._idle(message)
+        elif self.state is not WorkerState.BUSY:
+            # A program goes on until its isolate is freed; what it says after its outcome has no effect.
+            if isinstance(message, wire.Outcome):
+                raise _ProtocolError("a second outcome")
+        elif isinstance(message, wire.Calls):
+            run.on_calls(message.calls)
+        elif isinstance(message, wire.Logs):
+            run.on_logs(message.lines)
+        else:
+            self.state = WorkerState.FINISHING
+            self._idle_timer = self._loop.call_later(_IDLE_TIMEOUT_S, self.kill, "the worker did not free its isolate")
+            run.on_outcome(message)
+
+    def _idle(self, message: wire.Idle) -> None:
+        if self.state is not WorkerState.FINISHING:
+            raise _ProtocolError("idle without an outcome")
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        self._run = None
+        if message.retire:
+            self.kill("retired")
+        else:
+            self._set(WorkerState.IDLE)
+
+    def _set(self, state: WorkerState) -> None:
+        self.state = state
+        self._on_change(self)
+
+
+class _ProtocolError(Exception):
+    pass
+
+
+def _start_failure(exited: Exit, reason: str) -> ExecutorError:
+    ended = f"a worker ended while it started ({describe_exit(exited)})"
+    if reason:
+        ended = f"{ended}: {reason}"
+    return WorkerStartFailed(f"{ended}: {exited.stderr.strip()}" if exited.stderr.strip() else ended)
+
+
+def describe_exit(exited: Exit) -> str:
+    """Words for how a process ended."""
+    status = exited.status
+    if status is None:
+        return "it is not known how"
+    return f"signal {-status}" if status < 0 else f"exit status {status}"

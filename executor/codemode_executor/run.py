@@ -1,0 +1,349 @@
+"""One run from the host's side. The only place that knows what a run is doing and why it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import time
+from collections.abc import Callable
+from enum import Enum
+
+import msgspec
+
+from .contract import Bound, LogLine
+from .errors import ExecutorClosed, ExecutorError, WorkerCrashed
+from .limits import GRACE_S, MIB, Limits
+from .process import WorkerProcess, describe_exit
+from .tools import ToolFailure, ToolTable
+from .usage import processor_seconds, resident_bytes
+from .wire import messages as wire
+from .zygote import Exit
+
+_WATCH_S = 0.02
+_NOTICES = 8
+_NOTICE = len(wire.LEVELS) - 1
+
+_log = logging.getLogger("codemode_executor")
+
+OnLog = Callable[[LogLine], None]
+
+
+class RunState(Enum):
+    """``RUNNING`` until a bound or the host asks for the end, ``ENDING`` until the end is seen, then ``OVER``."""
+
+    RUNNING = "running"
+    ENDING = "ending"
+    OVER = "over"
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a run ended. ``kind`` is one of ``wire.OUTCOME_*``."""
+
+    kind: int
+    value: bytes | None = None
+    name: str = ""
+    message: str = ""
+    stack: str = ""
+    bound: Bound | None = None
+    cpu_s: float = 0.0
+
+
+_BOUNDS: dict[int, Bound] = {
+    wire.OUTCOME_TIMEOUT: "timeout",
+    wire.OUTCOME_MEMORY: "memory",
+    wire.OUTCOME_TOOL_CALLS: "tool_calls",
+    wire.OUTCOME_RESULT_SIZE: "result",
+}
+
+_OUT_OF_MEMORY = ("out of memory", "MemoryError", "OOM error", "Allocation failed", "Array buffer allocation failed")
+
+
+class HostRun:
+    """Args:
+    run_id: unique within the executor.
+    worker: an idle worker; it is busy from now on.
+    table: who serves tool calls.
+    limits: the bounds of this run.
+    on_log: called with every line as it arrives.
+    context: the caller's; every tool call runs in a copy of it.
+    """
+
+    def __init__(
+        self,
+        run_id: int,
+        worker: WorkerProcess,
+        table: ToolTable,
+        limits: Limits,
+        on_log: OnLog | None,
+        context: contextvars.Context,
+    ) -> None:
+        self.id = run_id
+        self.state = RunState.RUNNING
+        self.logs: list[LogLine] = []
+        self.tool_calls = 0
+        self.tool_s = 0.0
+        self.bytes_out = 0
+        self.bytes_in = 0
+        self.memory_peak = 0
+        self.started = 0.0
+        self.ended = 0.0
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._worker = worker
+        self._table = table
+        self._limits = limits
+        self._on_log = on_log
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self._ending: asyncio.Future[Ending] = self._loop.create_future()
+        self._verdict: Ending | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+        self._watch_timer: asyncio.TimerHandle | None = None
+        self._open_calls: set[int] = set()
+        self._tools_since = 0.0
+        self._log_bytes = 0
+        self._log_lines = 0
+        self._notices = 0
+        self._dropped = False
+        self._cpu_before: float | None = None
+
+    # --- the host -----------------------------------------------------------------------------------------------------
+
+    def start(self, code: str, env: bytes) -> None:
+        """Hand the program to the worker."""
+        limits = self._limits
+        message = wire.Run(
+            self.id,
+            code,
+            [wire.ProviderSpec(name, has_then) for name, has_then in self._table.specs()],
+            env,
+            wire.RunLimits(
+                timeout_s=limits.timeout_s,
+                memory_bytes=limits.memory_mb * MIB,
+                argument_bytes=limits.argument_bytes,
+                result_bytes=limits.result_bytes,
+                log_bytes=limits.log_bytes,
+                log_lines=limits.log_lines,
+                tool_calls=limits.tool_calls,
+                tool_calls_in_flight=limits.tool_calls_in_flight,
+            ),
+        )
+        self.started = time.monotonic()
+        self.bytes_in += len(code)
+        self._timers.append(self._loop.call_later(limits.timeout_s + GRACE_S, self._overdue))
+        self._watch_timer = self._loop.call_later(_WATCH_S, self._watch)
+        if limits.cpu_s is not None:
+            self._cpu_before = processor_seconds(self._worker.pid)
+        self._worker.begin(self, message)
+
+    async def wait(self) -> Ending:
+        """The end of the run.
+
+        Raises:
+            WorkerCrashed, ExecutorClosed: faults of the machinery.
+        """
+        return await asyncio.shield(self._ending)
+
+    def cancel(self) -> None:
+        """The caller wants no answer any more: end the program and its tool calls."""
+        if self.state is not RunState.RUNNING:
+            return
+        self.state = RunState.ENDING
+        self._verdict = Ending(wire.OUTCOME_CANCELLED, message="cancelled")
+        self._cancel_tools()
+        self._worker.send(wire.Cancel(self.id))
+        self._timers.append(self._loop.call_later(GRACE_S, self._worker.kill, "cancelled"))
+
+    def close(self) -> None:
+        """The executor is being closed."""
+        if self.state is RunState.OVER:
+            return
+        self._cancel_tools()
+        self._worker.kill("closed")
+        self._fail(ExecutorClosed("the executor was closed while the run was in flight"))
+
+    # --- bounds -------------------------------------------------------------------------------------------------------
+
+    def _overdue(self) -> None:
+        """The worker should have ended the run by now."""
+        self._kill(Ending(wire.OUTCOME_TIMEOUT, message="Execution timed out", bound="timeout"))
+
+    def _watch(self) -> None:
+        self._watch_timer = self._loop.call_later(_WATCH_S, self._watch)
+        pid = self._worker.pid
+        resident = resident_bytes(pid)
+        if resident is not None:
+            growth = resident - self._worker.baseline
+            self.memory_peak = max(self.memory_peak, growth)
+            if growth > self._limits.memory_mb * MIB:
+                self._kill(_memory_ending(self._limits, growth))
+                return
+        if self._limits.cpu_s is not None and self._cpu_before is not None:
+            used = processor_seconds(pid)
+            if used is not None and used - self._cpu_before > self._limits.cpu_s:
+                limit = self._limits.cpu_s
+                text = f"processor time limit exceeded: the limit is {limit:g} s (Limits.cpu_s)"
+                self._kill(Ending(wire.OUTCOME_TIMEOUT, message=text, bound="cpu"))
+
+    def _kill(self, verdict: Ending) -> None:
+        if self.state is RunState.OVER:
+            return
+        self.state = RunState.ENDING
+        self._verdict = self._verdict or verdict
+        self._cancel_tools()
+        self._worker.kill(self._verdict.message)
+
+    # --- the worker (RunHandler) --------------------------------------------------------------------------------------
+
+    def on_calls(self, calls: list[wire.Call]) -> None:
+        """Tool calls have left the isolate."""
+        if self.state is not RunState.RUNNING:
+            return
+        for call in calls:
+            if call.call in self._open_calls or len(self._open_calls) >= self._limits.tool_calls_in_flight:
+                self._worker.kill("the worker broke the protocol: a tool call twice, or beyond the number in flight")
+                return
+            self.tool_calls += 1
+            self.bytes_out += len(call.args)
+            if self.tool_calls > self._limits.tool_calls or len(call.args) > self._limits.argument_bytes:
+                self._worker.kill("the worker broke the protocol: tool calls beyond the run's bounds")
+                return
+            if not self._open_calls:
+                self._tools_since = time.monotonic()
+            self._open_calls.add(call.call)
+            task = self._loop.create_task(self._serve(call), context=self._context.copy())
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    def on_logs(self, lines: list[tuple[int, str]]) -> None:
+        """The program has logged. The harness keeps the bounds; they are kept here again."""
+        if self.state is RunState.OVER:
+            return
+        for level, text in lines:
+            if level == _NOTICE:
+                if self._notices < _NOTICES:
+                    self._notices += 1
+                    self._keep(level, text)
+                continue
+            size = len(text.encode())
+            if self._log_lines >= self._limits.log_lines or self._log_bytes + size > self._limits.log_bytes:
+                self._drop()
+                continue
+            self._log_lines += 1
+            self._log_bytes += size
+            self._keep(level, text)
+
+    def on_outcome(self, outcome: wire.Outcome) -> None:
+        """The run is over, as the worker saw it."""
+        value = outcome.value
+        if value is not None and len(value) > self._limits.result_bytes:
+            self._worker.kill("the worker broke the protocol: a result beyond its bound")
+            return
+        self.bytes_out += len(value or b"")
+        bound = _BOUNDS.get(outcome.kind)
+        if outcome.kind == wire.OUTCOME_MEMORY:
+            ending = _memory_ending(self._limits, None, outcome.cpu_s)
+        else:
+            ending = Ending(
+                outcome.kind, value, outcome.name, outcome.message, outcome.stack, bound, outcome.cpu_s
+            )
+        if bound is not None:
+            self._cancel_tools()
+        self._end(ending)
+
+    def on_lost(self, exit: Exit) -> None:
+        """The worker process is gone before the run was over."""
+        if self.state is RunState.OVER:
+            return
+        self._cancel_tools()
+        if self._verdict is not None:
+            self._end(self._verdict)
+        elif any(mark in exit.stderr for mark in _OUT_OF_MEMORY):
+            self._end(_memory_ending(self._limits, None))
+        else:
+            reason = self._worker.stop_reason
+            text = f"the worker process died: {describe_exit(exit)}"
+            self._fail(
+                WorkerCrashed(
+                    f"{text}: {reason}" if reason else text,
+                    exit_status=exit.status,
+                    stderr=exit.stderr,
+                    logs=tuple(str(line) for line in self.logs),
+                )
+            )
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    async def _serve(self, call: wire.Call) -> None:
+        answer: wire.ToolDone | wire.ToolFailed
+        try:
+            value = await self._table.call(call.provider, call.tool, call.args, self._limits.tool_result_bytes)
+            answer = wire.ToolDone(self.id, call.call, value)
+            self.bytes_in += len(value or b"")
+        except ToolFailure as failure:
+            answer = wire.ToolFailed(self.id, call.call, failure.message, failure.extra)
+        finally:
+            self._call_over(call.call)
+        if self.state is RunState.RUNNING:
+            await self._worker.writable()
+            self._worker.send(answer)
+
+    def _call_over(self, call: int) -> None:
+        self._open_calls.discard(call)
+        if not self._open_calls and self._tools_since:
+            self.tool_s += time.monotonic() - self._tools_since
+            self._tools_since = 0.0
+
+    def _cancel_tools(self) -> None:
+        for task in tuple(self.tasks):
+            task.cancel()
+
+    def _keep(self, level: int, text: str) -> None:
+        name = wire.LEVELS[level] if 0 <= level < len(wire.LEVELS) else "log"
+        line = LogLine(name, text)
+        self.logs.append(line)
+        if self._on_log is None:
+            return
+        try:
+            self._context.copy().run(self._on_log, line)
+        except Exception:
+            _log.exception("on_log raised; the run goes on")
+
+    def _drop(self) -> None:
+        if not self._dropped:
+            self._dropped = True
+            limits = self._limits
+            self._keep(
+                _NOTICE,
+                f"Further log output was dropped: the limit is {limits.log_lines} lines and {limits.log_bytes} bytes"
+                " (Limits.log_lines, Limits.log_bytes)",
+            )
+
+    def _end(self, ending: Ending) -> None:
+        if self._settle() and not self._ending.done():
+            self._ending.set_result(ending)
+
+    def _fail(self, error: ExecutorError) -> None:
+        if self._settle() and not self._ending.done():
+            self._ending.set_exception(error)
+            self._ending.exception()  # a cancelled caller does not collect it
+
+    def _settle(self) -> bool:
+        if self.state is RunState.OVER:
+            return False
+        self.state = RunState.OVER
+        self.ended = time.monotonic()
+        if self._tools_since:
+            self.tool_s += self.ended - self._tools_since
+            self._tools_since = 0.0
+        for timer in self._timers:
+            timer.cancel()
+        if self._watch_timer is not None:
+            self._watch_timer.cancel()
+        return True
+
+
+def _memory_ending(limits: Limits, growth: int | None, cpu_s: float = 0.0) -> Ending:
+    seen = f"the program used {growth // MIB} MiB, " if growth is not None else ""
+    text = f"memory limit exceeded: {seen}the limit is {limits.memory_mb} MiB (Limits.memory_mb)"
+    return Ending(wire.OUTCOME_MEMORY, message=text, bound="memory", cpu_s=cpu_s)

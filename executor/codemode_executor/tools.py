@@ -1,0 +1,240 @@
+"""The host's table of tools: who answers a call that left the isolate."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import difflib
+import inspect
+import re
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from .contract import Dispatch, Provider, Tool
+from .errors import BadRequest
+from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
+from .values.tool_codec import decode_json
+from .values.names import is_identifier, is_reserved_word
+
+_MAX_NAME = 256
+
+
+class ToolFailure(Exception):
+    """A call that ends in an Error in the program.
+
+    Args:
+        message: the Error's message, never empty.
+        extra: JSON object with any of ``name``, ``code``, ``details``, ``cause``.
+    """
+
+    def __init__(self, message: str, extra: bytes = b"{}") -> None:
+        super().__init__(message)
+        self.message = message
+        self.extra = extra
+
+
+class ToolTable:
+    """Every tool that a run may call, by provider. Names are looked up in these tables and nowhere else.
+
+    Args:
+        providers: the namespaces.
+        dispatch: serves providers that only declare names.
+
+    Raises:
+        BadRequest: a name is not usable, two collide, a tool is not callable, or nobody serves declared names.
+    """
+
+    def __init__(self, providers: Sequence[Provider], dispatch: Dispatch | None, threads: ToolThreads) -> None:
+        self._threads = threads
+        self._dispatch = dispatch
+        self._tables: dict[str, dict[str, tuple[str, Tool | None]]] = {}
+        for provider in providers:
+            self._add(provider)
+
+    def specs(self) -> list[tuple[str, bool]]:
+        """``(name, has a tool named then)`` of every provider."""
+        return [(name, "then" in table) for name, table in self._tables.items()]
+
+    async def call(self, provider: str, tool: str, args: bytes, max_bytes: int) -> bytes | None:
+        """Serve one call.
+
+        Returns:
+            JSON of the result; ``None`` for undefined.
+
+        Raises:
+            ToolFailure: the tool failed, does not exist, or answered what cannot cross.
+        """
+        table = self._tables.get(provider)
+        entry = None if table is None else table.get(tool)
+        if entry is None:
+            raise ToolFailure(_not_found(tool, list(table or ())))
+        name, function = entry
+        try:
+            if function is None:
+                result = await self._by_dispatch(provider, name, args)
+            else:
+                result = encode_value(await self._threads.invoke(function, decode_args(args)))
+        except ToolFailure:
+            raise
+        except ValueRefused as error:
+            raise ToolFailure(f"{provider}.{name}: {error}") from error
+        except Exception as error:
+            raise _failure_of(error) from error
+        if result is not None and len(result) > max_bytes:
+            raise ToolFailure(
+                f"the result of {provider}.{name} is {len(result)} bytes long; the limit is {max_bytes} bytes"
+                " (Limits.tool_result_bytes)"
+            )
+        return result
+
+    async def _by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes | None:
+        dispatch = self._dispatch
+        if dispatch is None:  # the constructor refuses this
+            raise ToolFailure(_not_found(tool, []))
+        answer = cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass")))
+        return _read_answer(answer)
+
+    def _add(self, provider: Provider) -> None:
+        name = provider.name
+        if not is_identifier(name) or is_reserved_word(name):
+            raise BadRequest(f"Provider name {name!r} is not a valid JavaScript identifier")
+        if name in self._tables:
+            raise BadRequest(f"Duplicate provider name {name!r}")
+        tools = cast(object, provider.tools)
+        entries: list[tuple[str, Tool | None]]
+        if isinstance(tools, Mapping):
+            entries = list(cast(Mapping[str, Tool], tools).items())
+        elif isinstance(tools, Sequence) and not isinstance(tools, (str, bytes)):
+            entries = [(tool, None) for tool in cast(Sequence[str], tools)]
+        else:
+            raise BadRequest(f"Provider {name!r}: tools must be a mapping of callables or a list of names")
+        table: dict[str, tuple[str, Tool | None]] = {}
+        sanitized: dict[str, str] = {}
+        for tool, function in entries:
+            self._check(name, tool, function)
+            short = sanitize_tool_name(tool)
+            other = sanitized.setdefault(short, tool)
+            if other != tool:
+                raise BadRequest(f'Tool names "{other}" and "{tool}" both sanitize to "{short}" in provider "{name}"')
+            table[tool] = (tool, function)
+        for short, tool in sanitized.items():
+            table.setdefault(short, table[tool])
+        self._tables[name] = table
+
+    def _check(self, provider: str, tool: object, function: object) -> None:
+        if not isinstance(tool, str) or not tool or len(tool) > _MAX_NAME:
+            raise BadRequest(f"Provider {provider!r}: tool names must be strings of 1 to {_MAX_NAME} characters, not {tool!r}")
+        if function is None:
+            if self._dispatch is None:
+                raise BadRequest(f"Provider {provider!r} only declares {tool!r}; pass dispatch= to serve it, or give a callable")
+        elif not callable(function):
+            raise BadRequest(f"Provider {provider!r}: the tool {tool!r} is not callable: {function!r}")
+
+
+class ToolThreads:
+    """Threads for tools that are plain functions. Daemons: one that never returns holds nothing open.
+
+    Args:
+        maximum: threads at the same time; further calls wait.
+    """
+
+    def __init__(self, maximum: int = 64) -> None:
+        self._slots = asyncio.Semaphore(maximum)
+
+    async def invoke(self, function: Tool, args: list[object]) -> object:
+        """Call ``function`` where it belongs, in a copy of the caller's context, and await what it gives."""
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+            return await function(*args)
+        async with self._slots:
+            result = await self._in_thread(function, args)
+        return await cast(Awaitable[object], result) if inspect.isawaitable(result) else result
+
+    async def _in_thread(self, function: Callable[..., Any], args: list[object]) -> object:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[object] = loop.create_future()
+        context = contextvars.copy_context()
+
+        def settle(result: object, error: BaseException | None) -> None:
+            if future.done():
+                return  # the run is over; nobody waits any more
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+        def work() -> None:
+            result: object = None
+            failure: BaseException | None = None
+            try:
+                result = context.run(function, *args)
+            except StopIteration as error:
+                failure = RuntimeError(f"the tool raised StopIteration: {error}")
+            except BaseException as error:
+                failure = error
+            try:
+                loop.call_soon_threadsafe(settle, result, failure)
+            except RuntimeError:
+                return  # the loop was closed meanwhile; nobody waits any more
+
+        threading.Thread(target=work, name="codemode-tool", daemon=True).start()
+        return await future
+
+
+def _read_answer(answer: object) -> bytes | None:
+    """``{"result": …}`` or ``{"error": …}`` of a dispatch coroutine."""
+    if not isinstance(answer, str):
+        raise ToolFailure(f"dispatch must return a JSON string, not {type(answer).__name__}")
+    try:
+        text = answer.encode("utf-8", "replace")
+        decode_json(text)  # what goes into the isolate must be JSON to the last character; slices are not checked
+        members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, ValueRefused) as error:
+        raise ToolFailure(f'dispatch must return {{"result": …}} or {{"error": …}} as JSON: {error}') from error
+    error = members.get("error")
+    if error is not None:
+        message = msgspec.json.decode(error)
+        if message:
+            extra = {key: members[key] for key in ("name", "code", "details", "cause") if key in members}
+            return _raise(str(message), msgspec.json.encode(extra))
+    result = members.get("result")
+    return None if result is None else bytes(result)
+
+
+def _raise(message: str, extra: bytes) -> bytes | None:
+    raise ToolFailure(message, extra)
+
+
+def _failure_of(error: Exception) -> ToolFailure:
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    extra: dict[str, msgspec.Raw] = {"name": msgspec.Raw(msgspec.json.encode(type(error).__name__))}
+    for key in ("code", "details"):
+        value = getattr(error, key, None)
+        if value is None or callable(value):
+            continue
+        try:
+            extra[key] = msgspec.Raw(encode_value(value))
+        except ValueRefused:
+            continue  # additions ride along where they can
+    cause = error.__cause__
+    if cause is not None:
+        extra["cause"] = msgspec.Raw(encode_value(f"{type(cause).__name__}: {cause}"))
+    return ToolFailure(_well_formed(message) or type(error).__name__, msgspec.json.encode(extra))
+
+
+def _not_found(tool: str, known: list[str]) -> str:
+    text = f'Tool "{_well_formed(tool[:_MAX_NAME])}" not found'
+    close = difflib.get_close_matches(tool[:_MAX_NAME], known, n=3, cutoff=0.6)
+    return f"{text}. Did you mean {', '.join(close)}?" if close else text
+
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def _well_formed(text: str) -> str:
+    return _LONE.sub("\ufffd", text)

@@ -1,0 +1,151 @@
+"""Messages between the supervisor and a worker. msgpack, one struct per message, tagged.
+
+Guest payloads (arguments, results) travel as UTF-8 bytes that nobody on the way decodes. Each message of a run names it:
+a message for another run than the current one is a fault of the sender.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..jail.report import JailReport, ProbeResult
+
+# --- supervisor to worker ---------------------------------------------------------------------------------------------
+
+
+class ProviderSpec(msgspec.Struct, array_like=True, frozen=True):
+    """A namespace as the guest sees it. ``has_then``: a tool named ``then`` is declared."""
+
+    name: str
+    has_then: bool
+
+
+class RunLimits(msgspec.Struct, array_like=True, frozen=True):
+    """The bounds that the worker or the harness enforces."""
+
+    timeout_s: float
+    memory_bytes: int
+    argument_bytes: int
+    result_bytes: int
+    log_bytes: int
+    log_lines: int
+    tool_calls: int
+    tool_calls_in_flight: int
+
+
+class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
+    """Run ``code``. ``env`` is a JSON object that the program finds as ``this.env``."""
+
+    run: int
+    code: str
+    providers: list[ProviderSpec]
+    env: bytes
+    limits: RunLimits
+
+
+class ToolDone(msgspec.Struct, tag="ok", array_like=True, frozen=True):
+    """A tool call succeeded; ``value`` is JSON, ``None`` for undefined."""
+
+    run: int
+    call: int
+    value: bytes | None
+
+
+class ToolFailed(msgspec.Struct, tag="err", array_like=True, frozen=True):
+    """A tool call failed. ``extra`` is a JSON object with any of ``name``, ``code``, ``details``, ``cause``."""
+
+    run: int
+    call: int
+    message: str
+    extra: bytes
+
+
+class Cancel(msgspec.Struct, tag="cancel", array_like=True, frozen=True):
+    """End the run; its outcome is wanted for nothing but the worker's next state."""
+
+    run: int
+
+
+ToWorker = Run | ToolDone | ToolFailed | Cancel
+
+# --- worker to supervisor ---------------------------------------------------------------------------------------------
+
+
+class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
+    """The worker is sealed, has proved it, and has a warm isolate."""
+
+    engine: str
+    v8: str
+    v8_sandbox: bool
+    jail: JailReport
+    probes: list[ProbeResult]
+
+
+class StartFailed(msgspec.Struct, tag="start_failed", array_like=True, frozen=True):
+    """The worker cannot serve and leaves. ``hardening``: because of the jail."""
+
+    message: str
+    hardening: bool
+
+
+class Call(msgspec.Struct, array_like=True, frozen=True):
+    """One tool call; ``args`` is JSON, an array."""
+
+    call: int
+    provider: str
+    tool: str
+    args: bytes
+
+
+class Calls(msgspec.Struct, tag="calls", array_like=True, frozen=True):
+    """Tool calls made in the same turn of the program."""
+
+    run: int
+    calls: list[Call]
+
+
+class Logs(msgspec.Struct, tag="logs", array_like=True, frozen=True):
+    """Log lines, each ``(level, text)``."""
+
+    run: int
+    lines: list[tuple[int, str]]
+
+
+#: How a run ended, as the worker saw it.
+OUTCOME_RESULT = 0
+OUTCOME_THROWN = 1
+OUTCOME_ANSWER = 2  # the program's answer cannot be returned
+OUTCOME_TIMEOUT = 3
+OUTCOME_CANCELLED = 4
+OUTCOME_MEMORY = 5
+OUTCOME_TOOL_CALLS = 6
+OUTCOME_RESULT_SIZE = 7
+OUTCOME_TEXT = 8  # the text is not a program
+
+
+class Outcome(msgspec.Struct, tag="outcome", array_like=True, frozen=True):
+    """The run is over. ``value`` is JSON, ``None`` for undefined or for a failure."""
+
+    run: int
+    kind: int
+    value: bytes | None
+    name: str
+    message: str
+    stack: str
+    cpu_s: float
+
+
+class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
+    """The isolate of the run is gone and a fresh one waits. ``retire``: take no further run to this worker."""
+
+    run: int
+    retire: bool
+
+
+ToSupervisor = Ready | StartFailed | Calls | Logs | Outcome | Idle
+
+LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice")
+
+encode = msgspec.msgpack.Encoder().encode
+decode_to_worker = msgspec.msgpack.Decoder(ToWorker).decode
+decode_to_supervisor = msgspec.msgpack.Decoder(ToSupervisor).decode

@@ -1,0 +1,24 @@
+"""The JavaScript that runs inside isolates, as built by the set-up from ``executor/guest``."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+
+class AssetMissing(RuntimeError):
+    """A bundle was not built."""
+
+
+def load(name: str) -> bytes:
+    """Bytes of a built bundle, for example ``harness.js``.
+
+    Raises:
+        AssetMissing: the bundle is not there; the message says how to build it.
+    """
+    asset = resources.files(__package__).joinpath("assets", name)
+    try:
+        return asset.read_bytes()
+    except FileNotFoundError:
+        raise AssetMissing(
+            f"the guest bundle {name} is not built; run `make setup` in the source tree, or install a wheel"
+        ) from None

@@ -1,0 +1,174 @@
+"""Reading what the harness posts: see ``executor/guest/src/harness/channel.js`` for the format."""
+
+from __future__ import annotations
+
+import msgspec
+
+CALL = 1
+LOG = 2
+TIMER = 3
+CANCEL_TIMER = 4
+RESULT = 5
+FAILURE = 6
+TAKE = 7
+
+_decode_head = msgspec.json.Decoder(list[int]).decode
+
+
+class CallItem(msgspec.Struct, frozen=True):
+    call: int
+    provider: str
+    tool: str
+    args: bytes
+
+
+class LogItem(msgspec.Struct, frozen=True):
+    level: int
+    text: str
+
+
+class TimerItem(msgspec.Struct, frozen=True):
+    timer: int
+    delay_ms: int
+
+
+class CancelTimerItem(msgspec.Struct, frozen=True):
+    timer: int
+
+
+class ResultItem(msgspec.Struct, frozen=True):
+    value: bytes | None
+
+
+class FailureItem(msgspec.Struct, frozen=True):
+    kind: int
+    name: str
+    message: str
+    stack: str
+
+
+class TakeItem(msgspec.Struct, frozen=True):
+    pass
+
+
+Item = CallItem | LogItem | TimerItem | CancelTimerItem | ResultItem | FailureItem | TakeItem
+
+
+class ChannelError(ValueError):
+    """What arrived is not what the harness writes: the isolate can no longer be trusted."""
+
+
+class _UnitCutter:
+    """Cuts a text by lengths in UTF-16 units."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._units = text.encode("utf-16-le", "surrogatepass")
+        # Without characters beyond the basic plane, a unit is a character of the string.
+        self._plain = len(self._units) == 2 * len(text)
+        self._at = 0
+
+    def cut(self, length: int) -> str:
+        start, end = self._at, self._at + length
+        if length < 0 or 2 * end > len(self._units):
+            raise ChannelError("an item measures more text than the message holds")
+        self._at = end
+        if self._plain:
+            return self._text[start:end]
+        return self._units[2 * start : 2 * end].decode("utf-16-le", "replace")
+
+    def raw(self, length: int) -> bytes:
+        return self.cut(length).encode("utf-8", "replace")
+
+
+class _AsciiCutter:
+    """The same for ASCII, where bytes, units and characters are one."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._at = 0
+
+    def raw(self, length: int) -> bytes:
+        start, end = self._at, self._at + length
+        if length < 0 or end > len(self._text):
+            raise ChannelError("an item measures more text than the message holds")
+        self._at = end
+        return self._text[start:end]
+
+    def cut(self, length: int) -> str:
+        return self.raw(length).decode("ascii")
+
+
+def parse_units(units: bytes) -> list[Item]:
+    """Items of a message that was written to the buffer, as UTF-16 little-endian.
+
+    Raises:
+        ChannelError: it is not a message of the harness.
+    """
+    text = units.decode("utf-16-le", "replace")
+    return _parse(text.encode() if text.isascii() else text)
+
+
+def parse_utf8(message: bytes) -> list[Item]:
+    """Items of a long message, as V8 hands a string out.
+
+    Raises:
+        ChannelError: it is not a message of the harness.
+    """
+    return _parse(message if message.isascii() else message.decode("utf-8", "replace"))
+
+
+def _parse(message: bytes | str) -> list[Item]:
+    if isinstance(message, bytes):
+        end = message.find(b"\n")
+        head: bytes | str = message[:end]
+        body: _AsciiCutter | _UnitCutter = _AsciiCutter(message[end + 1 :])
+    else:
+        end = message.find("\n")
+        head = message[:end]
+        body = _UnitCutter(message[end + 1 :])
+    if end < 0:
+        raise ChannelError("a message has no head")
+    try:
+        numbers = _decode_head(head)
+    except msgspec.MsgspecError as error:
+        raise ChannelError(f"the head of a message is not a list of integers: {error}") from error
+    items: list[Item] = []
+    at = 0
+    try:
+        while at < len(numbers):
+            kind = numbers[at]
+            if kind == CALL:
+                call, provider, tool, args = numbers[at + 1 : at + 5]
+                items.append(CallItem(call, body.cut(provider), body.cut(tool), body.raw(args)))
+                at += 5
+            elif kind == LOG:
+                level, length = numbers[at + 1 : at + 3]
+                items.append(LogItem(level, body.cut(length)))
+                at += 3
+            elif kind == TIMER:
+                timer, delay = numbers[at + 1 : at + 3]
+                items.append(TimerItem(timer, delay))
+                at += 3
+            elif kind == CANCEL_TIMER:
+                (timer,) = numbers[at + 1 : at + 2]
+                items.append(CancelTimerItem(timer))
+                at += 2
+            elif kind == RESULT:
+                present, length = numbers[at + 1 : at + 3]
+                items.append(ResultItem(body.raw(length) if present else None))
+                at += 3
+            elif kind == FAILURE:
+                which, name, text, stack = numbers[at + 1 : at + 5]
+                items.append(FailureItem(which, body.cut(name), body.cut(text), body.cut(stack)))
+                at += 5
+            elif kind == TAKE:
+                items.append(TakeItem())
+                at += 1
+            else:
+                raise ChannelError(f"an item has the unknown kind {kind}")
+    except ValueError as error:
+        if isinstance(error, ChannelError):
+            raise
+        raise ChannelError("an item lacks a number") from error
+    return items

@@ -1,0 +1,260 @@
+"""The worker's main loop: one socket, one wake-up descriptor, one run at a time."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import select
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+
+from ..jail import JailPolicy, JailReport, apply, require_blocked, run_self_test
+from ..jail.errors import JailError
+from ..wire import messages as wire
+from ..wire.framing import FrameDecoder
+from . import channel
+from .isolate import Engine, Isolate, Kind, Reply
+from .outbox import Outbox
+from .program import Reading, ReadingCache, decode_reading
+from .reaper import Reaper
+from .run import GuestRun, State
+
+_RECEIVE_BYTES = 256 * 1024
+
+
+class Worker:
+    """Args:
+    sock: the connected socket to the supervisor.
+    engine: this process's V8, initialised, without an isolate.
+    harness, reader: the bundles.
+    memory_bytes: V8's heap limit for a run.
+    max_frame_bytes: largest message accepted.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        engine: Engine,
+        *,
+        harness: bytes,
+        reader: bytes,
+        memory_bytes: int,
+        max_frame_bytes: int,
+    ) -> None:
+        self._sock = sock
+        self._sock.setblocking(False)
+        self._engine = engine
+        self._harness = harness
+        self._reader_source = b"(r=>function(){'use strict';return r(this)})(" + reader.rstrip().rstrip(b";") + b"\n)"
+        self._memory_bytes = memory_bytes
+        self._frames = FrameDecoder(max_frame_bytes)
+        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._outbox = Outbox(sock, self._wake)
+        self._events: deque[Callable[[], None]] = deque()
+        self._timers: list[tuple[float, int, int]] = []
+        self._timer_serial: dict[int, int] = {}
+        self._serial = 0
+        self._run: GuestRun | None = None
+        self._on_post: Callable[[], None] = lambda: None
+        self._cache = ReadingCache()
+        self._reader: Isolate | None = None
+        self._isolate: Isolate | None = None
+        self._buffer = memoryview(b"")
+        self._ending: GuestRun | None = None
+        self._retire = False
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """What the jail has to leave open."""
+        return self._sock.fileno(), self._wake
+
+    def seal(self, policy: JailPolicy) -> None:
+        """Jail this process, prove it, warm up, and say so to the supervisor. Before any thread exists."""
+        try:
+            report = apply(policy, self.descriptors)
+            self._reaper = Reaper(self._isolate_freed)
+            self._prepare()
+            probes = run_self_test()
+            require_blocked(probes, report)
+        except JailError as error:
+            self._start_failed(str(error), hardening=True)
+        except Exception as error:
+            self._start_failed(f"{type(error).__name__}: {error}", hardening=False)
+        else:
+            self._announce(report, probes)
+            self._reader = self._open_reader()
+
+    def serve(self) -> None:
+        """Until the supervisor is gone; never returns."""
+        poller = select.poll()
+        poller.register(self._wake, select.POLLIN)
+        while True:
+            interest = select.POLLIN | (select.POLLOUT if self._outbox.blocked else 0)
+            poller.register(self._sock, interest)
+            for fd, event in poller.poll(self._poll_ms()):
+                if fd == self._wake:
+                    os.eventfd_read(self._wake)
+                else:
+                    if event & select.POLLOUT:
+                        self._outbox.pump()
+                    if event & ~select.POLLOUT:
+                        self._receive()
+            while self._events:
+                self._events.popleft()()
+            self._advance()
+
+    # --- what arrives -------------------------------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        try:
+            data = self._sock.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            data = b""
+        if not data:
+            os._exit(0)
+        for frame in self._frames.feed(data):
+            self._handle(wire.decode_to_worker(frame))
+
+    def _handle(self, message: wire.ToWorker) -> None:
+        run = self._run
+        if isinstance(message, wire.Run):
+            self._start(message)
+        elif run is None or run.id != message.run:
+            return  # an answer that crossed the run's end on its way
+        elif isinstance(message, wire.Cancel):
+            run.end(wire.OUTCOME_CANCELLED, "cancelled")
+        else:
+            run.settle(message)
+
+    def _start(self, message: wire.Run) -> None:
+        if self._run is not None or self._isolate is None or self._reader is None:
+            raise RuntimeError("a run was sent to a worker that is not idle")
+        isolate, self._isolate = self._isolate, None
+        self._outbox.rearm()
+        self._timers.clear()
+        self._timer_serial.clear()
+        run = self._run = GuestRun(message, isolate, self._buffer, self._outbox, self._wake_up)
+        self._on_post = run.on_post
+        known = self._cache.get(run.text)
+        if known is not None:
+            run.start(known)
+            return
+        self._reader.ask(run.text.encode("utf-8", "replace"), lambda reply: self._later(lambda: self._read(run, reply)))
+
+    def _read(self, run: GuestRun, reply: Reply) -> None:
+        if reply.kind != Kind.STRING:
+            # Only a text that exhausts the reader's memory does that; its isolate cannot be used again.
+            self._retire = True
+            run.start(Reading(False, name="RangeError", message="the program is too large to be parsed"))
+            return
+        reading = decode_reading(reply.text)
+        self._cache.put(run.text, reading)
+        run.start(reading)
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        run = self._run
+        if run is None:
+            return
+        now = time.monotonic()
+        if run.timer_requests:
+            self._take_timers(run, now)
+        while self._timers and self._timers[0][0] <= now:
+            _, serial, timer = heapq.heappop(self._timers)
+            if self._timer_serial.get(timer) == serial:
+                del self._timer_serial[timer]
+                run.fire(timer)
+        run.tick(now)
+        if run.state is State.OVER:
+            self._run = None
+            self._dispose(run)
+        elif run.state is State.STOPPED and self._ending is not run:
+            self._ending = run
+            self._retire = True
+            self._reaper.free(run.isolate)
+
+    def _take_timers(self, run: GuestRun, now: float) -> None:
+        requests, run.timer_requests = run.timer_requests, []
+        for request in requests:
+            if isinstance(request, channel.CancelTimerItem):
+                self._timer_serial.pop(request.timer, None)
+                continue
+            self._serial += 1
+            self._timer_serial[request.timer] = self._serial
+            heapq.heappush(self._timers, (now + request.delay_ms / 1000, self._serial, request.timer))
+
+    def _poll_ms(self) -> float | None:
+        run = self._run
+        if run is None:
+            return None
+        if run.state is State.STOPPED:
+            return None
+        due = run.next_tick()
+        if self._timers:
+            due = min(due, self._timers[0][0])
+        return max(0.0, (due - time.monotonic()) * 1000)
+
+    # --- isolates -----------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        isolate = Isolate(self._engine, self._memory_bytes)
+        isolate.load(self._harness)
+        self._buffer = isolate.attach(lambda: self._on_post())
+        self._isolate = isolate
+
+    def _open_reader(self) -> Isolate:
+        reader = Isolate(self._engine, self._memory_bytes)
+        reader.load(self._reader_source)
+        return reader
+
+    def _dispose(self, run: GuestRun) -> None:
+        """The run is over: its isolate goes, and when it is gone a fresh one comes."""
+        self._on_post = lambda: None
+        self._ending = run
+        self._reaper.free(run.isolate)
+
+    def _isolate_freed(self, isolate: Isolate) -> None:
+        """On the reaper's thread."""
+        self._later(self._gone)
+
+    def _gone(self) -> None:
+        run, self._ending = self._ending, None
+        if run is None:
+            return
+        if run.state is State.STOPPED:
+            run.stopped()
+            self._run = None
+        if not self._retire:
+            self._prepare()
+        self._outbox.send(wire.encode(wire.Idle(run.id, self._retire)))
+
+    # --- waking up ----------------------------------------------------------------------------------------------------
+
+    def _later(self, event: Callable[[], None]) -> None:
+        self._events.append(event)
+        self._wake_up()
+
+    def _wake_up(self) -> None:
+        os.eventfd_write(self._wake, 1)
+
+    def _announce(self, report: JailReport, probes: tuple[object, ...]) -> None:
+        self._outbox.send(
+            wire.encode(
+                wire.Ready(
+                    engine="mini-racer",
+                    v8=self._engine.version,
+                    v8_sandbox=self._engine.sandboxed,
+                    jail=report,
+                    probes=list(probes),  # pyright: ignore[reportArgumentType]
+                )
+            )
+        )
+
+    def _start_failed(self, message: str, *, hardening: bool) -> None:
+        self._outbox.send(wire.encode(wire.StartFailed(message, hardening)))
+        os._exit(1)

@@ -1,0 +1,341 @@
+"""One run from the worker's side: the program's text, its isolate, its bounds, its outcome.
+
+Two threads are here. The isolate's own brings what the program does (``_on_post``); the main loop brings everything else.
+What both touch is guarded by ``_lock``.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from enum import Enum
+
+import msgspec
+
+from ..wire import messages as wire
+from . import channel
+from .isolate import Isolate, Kind, Reply
+from .outbox import Outbox
+from .program import Reading, Script
+
+#: How long the harness may take to end an idle program before V8 ends it from outside.
+SOFT_GRACE_S = 0.02
+_MEMORY_TICK_S = 0.01
+_LOGS_PER_FRAME = 2000
+
+
+class State(Enum):
+    """Where a run is. ``ENDING``: the harness was asked to end it. ``STOPPED``: V8 is being ended from outside."""
+
+    READING = "reading"
+    RUNNING = "running"
+    ENDING = "ending"
+    STOPPED = "stopped"
+    OVER = "over"
+
+
+class GuestRun:
+    """Args:
+    message: what to run.
+    isolate, buffer: a fresh isolate with the harness in it.
+    outbox: where messages of the run go.
+    notify: wakes the main loop, which then looks at ``state``, ``timers`` and ``deadline``.
+    """
+
+    def __init__(
+        self, message: wire.Run, isolate: Isolate, buffer: memoryview, outbox: Outbox, notify: Callable[[], None]
+    ) -> None:
+        self.id = message.run
+        self.isolate = isolate
+        self.state = State.READING
+        self.started = time.monotonic()
+        self.deadline = self.started + message.limits.timeout_s
+        self.timer_requests: list[channel.TimerItem | channel.CancelTimerItem] = []
+        self._message = message
+        self._limits = message.limits
+        self._buffer = buffer
+        self._outbox = outbox
+        self._notify = notify
+        self._lock = threading.Lock()
+        self._script: Script | None = None
+        self._pending: set[int] = set()
+        self._calls = 0
+        self._takes = 0
+        self._cpu_start = time.process_time()
+        self._held: wire.Outcome | None = None
+        self._sent = False
+        self._stop_kind = wire.OUTCOME_TIMEOUT
+        self._stop_message = ""
+
+    # --- main loop ----------------------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """The program as it was sent."""
+        return self._message.code
+
+    def start(self, reading: Reading) -> None:
+        """The text is read: run it."""
+        if self.state is not State.READING:
+            return
+        if not reading.ok:
+            self._conclude(self._outcome(wire.OUTCOME_TEXT, name=reading.name, message=reading.message))
+            return
+        self.state = State.RUNNING
+        self._script = Script(reading, [provider.name for provider in self._message.providers])
+        self.isolate.on_failed_delivery(self._on_reply)
+        self.isolate.deliver(self._configuration())
+        self.isolate.evaluate(self._script.source, self._on_reply)
+
+    def end(self, kind: int, message: str) -> None:
+        """Ask for the end: softly if the program has started, else at once."""
+        if self.state is State.READING:
+            self.stop(kind, message)
+        elif self.state is State.RUNNING:
+            self.state = State.ENDING
+            self._stop_kind, self._stop_message = kind, message
+            self.deadline = time.monotonic() + SOFT_GRACE_S
+            self._outbox.release()
+            self.isolate.deliver(
+                msgspec.json.encode([{"kind": _END, "code": kind, "message": message}])
+            )
+
+    def stop(self, kind: int, message: str) -> None:
+        """V8 has to be ended from outside. The caller frees the isolate, then calls ``stopped``."""
+        if self.state in (State.STOPPED, State.OVER):
+            return
+        if self.state is not State.ENDING:
+            self._stop_kind, self._stop_message = kind, message
+        self.state = State.STOPPED
+        self._outbox.release()
+
+    def stopped(self) -> None:
+        """The isolate is gone; nothing of the program can arrive any more."""
+        self._send_outcome(self._outcome(self._stop_kind, message=self._stop_message))
+
+    def tick(self, now: float) -> None:
+        """Look at the bounds that nobody announces."""
+        if self.state is State.RUNNING and self.isolate.memory_limit_reached():
+            self._out_of_memory()
+        elif now < self.deadline:
+            return
+        elif self.state in (State.READING, State.RUNNING):
+            self.end(wire.OUTCOME_TIMEOUT, "Execution timed out")
+        elif self.state is State.ENDING:
+            self.stop(self._stop_kind, self._stop_message)
+
+    def next_tick(self) -> float:
+        """When ``tick`` wants to be called again at the latest, on the monotonic clock."""
+        if self.state is State.RUNNING:
+            return min(self.deadline, time.monotonic() + _MEMORY_TICK_S)
+        return self.deadline
+
+    def settle(self, message: wire.ToolDone | wire.ToolFailed) -> None:
+        """A tool has answered. An answer to no call is ignored: the program may have been faster."""
+        with self._lock:
+            if message.call not in self._pending:
+                return
+            self._pending.discard(message.call)
+        if self.state is State.RUNNING:
+            self.isolate.deliver(_answer(message))
+
+    def fire(self, timer: int) -> None:
+        """A timer is due."""
+        if self.state is State.RUNNING:
+            self.isolate.deliver(b'[{"kind":%d,"id":%d}]' % (_DUE, timer))
+
+    def _configuration(self) -> bytes:
+        limits = self._limits
+        config = {
+            "kind": _CONFIGURE,
+            "providers": [{"name": p.name, "hasThen": p.has_then} for p in self._message.providers],
+            "env": msgspec.Raw(self._message.env),
+            "logBytes": limits.log_bytes,
+            "logLines": limits.log_lines,
+            "argumentBytes": limits.argument_bytes,
+            "resultBytes": limits.result_bytes,
+            "callsInFlight": limits.tool_calls_in_flight,
+        }
+        return msgspec.json.encode([config])
+
+    # --- the isolate's thread -----------------------------------------------------------------------------------------
+
+    def on_post(self) -> None:
+        """The harness has written to the buffer."""
+        if self.state is State.OVER:
+            return
+        size = int.from_bytes(self._buffer[:4], "little")
+        units = bytes(self._buffer[4 : 4 + 2 * size])
+        try:
+            self._take_in(channel.parse_units(units))
+        except Exception as error:
+            self._distrust(error)
+
+    def _on_taken(self, reply: Reply) -> None:
+        try:
+            if reply.kind != Kind.STRING:
+                # Out of memory or terminated: the reply to the program's own evaluation says which.
+                self._on_reply(reply)
+                return
+            self._takes -= 1
+            self._take_in(channel.parse_utf8(reply.text))
+            if self._held is not None and self._takes == 0:
+                self._conclude(self._held)
+        except Exception as error:
+            self._distrust(error)
+
+    def _on_reply(self, reply: Reply) -> None:
+        """The program's script was evaluated, or a delivery failed."""
+        if reply.kind < Kind.EXCEPTION:
+            return
+        if reply.kind == Kind.OUT_OF_MEMORY:
+            self._out_of_memory()
+        elif reply.kind == Kind.PARSE_EXCEPTION and self._script is not None:
+            name, message = self._script.syntax_error(reply.text.decode(errors="replace"))
+            self._conclude(self._outcome(wire.OUTCOME_TEXT, name=name, message=message))
+        elif reply.kind != Kind.TERMINATED:
+            # The harness itself failed, which only a program near the end of its stack or memory brings about.
+            self._conclude(
+                self._outcome(wire.OUTCOME_THROWN, name="Error", message="the program left the isolate unusable")
+            )
+
+    def _take_in(self, items: list[channel.Item]) -> None:
+        calls: list[wire.Call] = []
+        logs: list[tuple[int, str]] = []
+        timers: list[channel.TimerItem | channel.CancelTimerItem] = []
+        outcome: wire.Outcome | None = None
+        for item in items:
+            match item:
+                case channel.CallItem():
+                    self._calls += 1
+                    if self._calls > self._limits.tool_calls:
+                        outcome = outcome or self._too_many_calls()
+                    elif len(item.args) > self._limits.argument_bytes:
+                        self.isolate.deliver(_answer(self._arguments_too_large(item)))
+                    else:
+                        calls.append(wire.Call(item.call, item.provider, item.tool, item.args))
+                case channel.LogItem():
+                    logs.append((item.level, item.text))
+                case channel.TimerItem() | channel.CancelTimerItem():
+                    timers.append(item)
+                case channel.TakeItem():
+                    self._takes += 1
+                    self.isolate.ask(None, self._on_taken)
+                case channel.ResultItem():
+                    outcome = self._result(item)
+                case channel.FailureItem():
+                    outcome = self._failure(item)
+        for at in range(0, len(logs), _LOGS_PER_FRAME):
+            self._outbox.send(wire.encode(wire.Logs(self.id, logs[at : at + _LOGS_PER_FRAME])), wait=True)
+        if calls:
+            with self._lock:
+                self._pending.update(call.call for call in calls)
+            self._send_calls(calls)
+        if timers:
+            self.timer_requests += timers
+            self._notify()
+        if outcome is not None:
+            if self._takes:
+                self._held = outcome  # what was said before it is still to be fetched
+            else:
+                self._conclude(outcome)
+
+    def _send_calls(self, calls: list[wire.Call]) -> None:
+        """In one message, unless that grew beyond what a frame should be."""
+        batch: list[wire.Call] = []
+        size = 0
+        for call in calls:
+            if batch and size + len(call.args) > _CALLS_FRAME_BYTES:
+                self._outbox.send(wire.encode(wire.Calls(self.id, batch)), wait=True)
+                batch, size = [], 0
+            batch.append(call)
+            size += len(call.args)
+        self._outbox.send(wire.encode(wire.Calls(self.id, batch)), wait=True)
+
+    # --- outcomes -----------------------------------------------------------------------------------------------------
+
+    def _result(self, item: channel.ResultItem) -> wire.Outcome:
+        if item.value is not None and len(item.value) > self._limits.result_bytes:
+            return self._outcome(
+                wire.OUTCOME_RESULT_SIZE, message=result_too_large(len(item.value), self._limits.result_bytes)
+            )
+        return self._outcome(wire.OUTCOME_RESULT, value=item.value)
+
+    def _failure(self, item: channel.FailureItem) -> wire.Outcome:
+        stack = self._script.stack(item.stack[:_STACK_CHARS]) if self._script else ""
+        return self._outcome(item.kind, name=item.name, message=item.message, stack=stack)
+
+    def _too_many_calls(self) -> wire.Outcome:
+        limit = self._limits.tool_calls
+        return self._outcome(
+            wire.OUTCOME_TOOL_CALLS,
+            message=f"the program made more than {limit} tool calls; the limit is {limit} (Limits.tool_calls)",
+        )
+
+    def _arguments_too_large(self, item: channel.CallItem) -> wire.ToolFailed:
+        limit = self._limits.argument_bytes
+        return wire.ToolFailed(
+            self.id,
+            item.call,
+            f"The arguments of {item.provider}.{item.tool} are {len(item.args)} bytes long; the limit is {limit} bytes"
+            " (Limits.argument_bytes)",
+            b"{}",
+        )
+
+    def _out_of_memory(self) -> None:
+        self._conclude(self._outcome(wire.OUTCOME_MEMORY, message="memory limit exceeded"))
+
+    def _distrust(self, error: Exception) -> None:
+        """Something the harness never does. The isolate is given up, and with it the process."""
+        os.write(2, f"the isolate broke the channel: {error}\n".encode(errors="replace")[:500])
+        os._exit(_EXIT_DISTRUST)
+
+    def _outcome(
+        self, kind: int, *, value: bytes | None = None, name: str = "", message: str = "", stack: str = ""
+    ) -> wire.Outcome:
+        cpu = time.process_time() - self._cpu_start
+        return wire.Outcome(self.id, kind, value, name, message, stack, cpu)
+
+    def _conclude(self, outcome: wire.Outcome) -> None:
+        if self.state is State.STOPPED:
+            return  # what ended it is said by `stopped`, once the isolate is gone
+        self._send_outcome(outcome)
+        self._notify()
+
+    def _send_outcome(self, outcome: wire.Outcome) -> None:
+        with self._lock:
+            if self._sent:
+                return
+            self._sent = True
+            self.state = State.OVER
+        self._outbox.send(wire.encode(outcome))
+
+
+def result_too_large(size: int, limit: int) -> str:
+    """Text of the error for a result beyond its bound."""
+    return f"the result is {size} bytes long; the limit is {limit} bytes (Limits.result_bytes): return less"
+
+
+def _answer(message: wire.ToolDone | wire.ToolFailed) -> bytes:
+    """A tool's answer as the harness reads it. The value is JSON already and is not looked at again."""
+    if isinstance(message, wire.ToolDone):
+        if message.value is None:
+            return b'[{"kind":%d,"id":%d}]' % (_OK, message.call)
+        return b'[{"kind":%d,"id":%d,"value":%b}]' % (_OK, message.call, message.value)
+    head = b'[{"kind":%d,"id":%d,"message":%b' % (_FAILED, message.call, msgspec.json.encode(message.message))
+    extra = message.extra[1:-1]
+    return head + (b"," + extra if extra else b"") + b"}]"
+
+
+# Kinds of items that the harness takes: see `deliver` in executor/guest/src/harness/index.js.
+_OK = 0
+_FAILED = 1
+_DUE = 2
+_END = 3
+_CONFIGURE = 4
+
+_STACK_CHARS = 16384
+_CALLS_FRAME_BYTES = 1024 * 1024
+_EXIT_DISTRUST = 70

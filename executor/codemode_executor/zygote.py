@@ -1,0 +1,261 @@
+"""The supervisor's side of the zygote: starting it, asking it for workers, hearing how they ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .errors import WorkerStartFailed
+from .wire import zygote as wire
+from .wire.framing import FrameDecoder, encode_frame
+
+_START_TIMEOUT_S = 30.0
+_MAX_REPLY = 64 * 1024
+_STDERR_TAIL = 8192
+
+_ENTRY = "import sys; sys.path[:] = {path!r}; from codemode_executor.worker.zygote import main; main()"
+
+
+@dataclass(frozen=True)
+class Forked:
+    """A worker process. ``pidfd`` names exactly that process, whatever becomes of its pid."""
+
+    pid: int
+    pidfd: int
+
+    def kill(self) -> None:
+        """End the process at once; nothing happens if it is gone already."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self.pidfd)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a worker ended. ``status``: exit status or negated signal number; ``None`` if the zygote could not say."""
+
+    status: int | None
+    stderr: str = ""
+
+
+class Zygote:
+    """Args:
+    setup: what it makes of itself.
+    on_lost: called once, when it is gone without having been retired.
+    """
+
+    def __init__(self, setup: wire.Setup, on_lost: Callable[[str], None]) -> None:
+        self._setup = setup
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._frames = FrameDecoder(_MAX_REPLY)
+        self._started: asyncio.Future[None] = self._loop.create_future()
+        self._forks: dict[int, asyncio.Future[Forked]] = {}
+        self._exits: dict[int, asyncio.Future[Exit]] = {}
+        self._descriptors: list[int] = []
+        self._stderr = bytearray()
+        self._gone = False
+        self._retired = False
+        self._next = 0
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._control = ours
+        reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._stderr_fd = reading
+        try:
+            self._process = _spawn(theirs, writing)
+        except OSError as error:
+            ours.close()
+            os.close(reading)
+            raise WorkerStartFailed(f"the zygote process cannot be started: {error}") from error
+        finally:
+            theirs.close()
+            os.close(writing)
+        self._loop.add_reader(ours, self._receive)
+        self._loop.add_reader(reading, self._read_stderr)
+        self._send(setup)
+
+    async def started(self) -> None:
+        """Wait until the engine is loaded.
+
+        Raises:
+            WorkerStartFailed: it cannot be, with what the process said.
+        """
+        try:
+            await asyncio.wait_for(asyncio.shield(self._started), _START_TIMEOUT_S)
+        except TimeoutError:
+            raise WorkerStartFailed(f"the zygote did not start within {_START_TIMEOUT_S:g} s") from None
+
+    async def fork(self, sock: socket.socket) -> tuple[Forked, asyncio.Future[Exit]]:
+        """Fork a worker that talks over ``sock``, which is closed here.
+
+        Returns:
+            The process, and a future of how it ends.
+
+        Raises:
+            WorkerStartFailed: the zygote is gone, or the operating system refused.
+        """
+        await self.started()
+        self._next += 1
+        worker = self._next
+        forked: asyncio.Future[Forked] = self._loop.create_future()
+        exited: asyncio.Future[Exit] = self._loop.create_future()
+        self._forks[worker] = forked
+        self._exits[worker] = exited
+        try:
+            self._send(wire.Fork(worker), sock.fileno())
+        except OSError as error:
+            self._lost(f"the zygote's socket failed: {error}")
+        finally:
+            sock.close()
+        return await asyncio.shield(forked), exited
+
+    def retire(self) -> None:
+        """Fork no more. The process leaves when its last worker has."""
+        if not self._retired and not self._gone:
+            self._retired = True
+            with contextlib.suppress(OSError):
+                self._send(wire.Retire())
+
+    async def close(self, timeout_s: float) -> None:
+        """Give the process ``timeout_s`` to leave on its own, then kill it; wait until it is reaped."""
+        self._retired = True
+        self._detach("closed")
+        self._control.close()
+        try:
+            await asyncio.wait_for(self._reaped(), timeout_s)
+        except TimeoutError:
+            self._process.kill()
+            await self._reaped()
+
+    async def _reaped(self) -> None:
+        while self._process.poll() is None:
+            await asyncio.sleep(0.002)
+
+    def kill_now(self) -> None:
+        """For when no event loop is left to wait with."""
+        self._process.kill()
+        self._process.wait(5)
+
+    # --- the socket ---------------------------------------------------------------------------------------------------
+
+    def _send(self, message: wire.ToZygote, descriptor: int | None = None) -> None:
+        # Requests are a few bytes and answered one by one: the socket's buffer always has room for them.
+        frame = encode_frame(wire.encode(message))
+        if descriptor is None:
+            self._control.sendall(frame)
+        else:
+            socket.send_fds(self._control, [frame], [descriptor])
+
+    def _receive(self) -> None:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 64)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lost(f"the zygote's socket failed: {error}")
+            return
+        if not data:
+            self._lost("the zygote process ended")
+            return
+        self._descriptors += descriptors
+        for frame in self._frames.feed(data):
+            self._handle(wire.decode_from_zygote(frame))
+
+    def _handle(self, message: wire.FromZygote) -> None:
+        if isinstance(message, wire.Started):
+            if not self._started.done():
+                self._started.set_result(None)
+        elif isinstance(message, wire.Forked):
+            forked = Forked(message.pid, self._descriptors.pop(0))
+            future = self._forks.pop(message.worker)
+            if future.cancelled():
+                forked.kill()
+                forked.close()
+            else:
+                future.set_result(forked)
+        elif isinstance(message, wire.ForkFailed):
+            self._exits.pop(message.worker, None)
+            self._forks.pop(message.worker).set_exception(WorkerStartFailed(message.message))
+        else:
+            future = self._exits.pop(message.worker, None)
+            if future is not None and not future.done():
+                future.set_result(Exit(message.status, message.stderr))
+
+    def _read_stderr(self) -> None:
+        try:
+            data = os.read(self._stderr_fd, 65536)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(self._stderr_fd)
+            return
+        self._stderr += data
+        del self._stderr[:-_STDERR_TAIL]
+
+    def _lost(self, reason: str) -> None:
+        if self._gone:
+            return
+        with contextlib.suppress(OSError):
+            self._read_stderr()
+        said = self._stderr.decode("utf-8", "replace").strip()
+        was_retired = self._retired
+        self._detach(f"{reason}: {said}" if said else reason)
+        self._process.poll()
+        if not was_retired:
+            self._on_lost(reason)
+
+    def _detach(self, reason: str) -> None:
+        if self._gone:
+            return
+        self._gone = True
+        self._loop.remove_reader(self._control)
+        self._loop.remove_reader(self._stderr_fd)
+        os.close(self._stderr_fd)
+        failure = WorkerStartFailed(reason)
+        for future in (self._started, *self._forks.values()):
+            if not future.done():
+                future.set_exception(failure)
+                future.exception()  # whoever waits sees it; nobody has to
+        for future in self._exits.values():
+            if not future.done():
+                future.set_result(Exit(None))
+        self._forks.clear()
+        self._exits.clear()
+        for fd in self._descriptors:
+            os.close(fd)
+        self._descriptors.clear()
+
+
+def _spawn(control: socket.socket, stderr: int) -> subprocess.Popen[bytes]:
+    if not sys.executable:
+        raise WorkerStartFailed("sys.executable is empty: the worker processes need a Python interpreter to run in")
+    environment = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    library_path = os.environ.get("LD_LIBRARY_PATH")
+    if library_path:  # without it, an interpreter that needs it does not even start; workers get no environment at all
+        environment["LD_LIBRARY_PATH"] = library_path
+    path = [os.path.abspath(entry) for entry in sys.path]
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _MOVE_CONTROL.format(fd=control.fileno()) + _ENTRY.format(path=path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+        pass_fds=[control.fileno()],
+        env=environment,
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+# The zygote expects its socket at descriptor 3, whatever number it has here.
+_MOVE_CONTROL = "import os; os.dup2({fd}, 3, inheritable=False); {fd} == 3 or os.close({fd}); "

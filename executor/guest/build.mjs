@@ -1,0 +1,110 @@
+// Bundles the guest's JavaScript into classic scripts that a bare V8 can evaluate.
+//
+//   node build.mjs            builds every bundle
+//   node build.mjs reader     builds the named ones
+//
+// Each output is one script whose completion value is the default export of its entry
+// module. It declares no global: the isolate that evaluates it holds the value, and a guest
+// program finds no name for it.
+
+import { createHash } from "node:crypto";
+import { mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const assets = path.join(here, "..", "codemode_executor", "worker", "assets");
+
+/** @type {Record<string, { entry: string, minifyWhitespace: boolean }>} */
+const BUNDLES = {
+  // The harness keeps its lines: its frames are read when something goes wrong.
+  harness: { entry: "src/harness/index.js", minifyWhitespace: false },
+  // The reader is mostly acorn, and every worker pays for parsing it once.
+  reader: { entry: "src/reader/index.js", minifyWhitespace: true },
+};
+
+// Read again by hatch_build.py, which refuses to package a bundle whose sources have changed.
+async function sourceDigest() {
+  const files = ["build.mjs", "package.json", "package-lock.json"];
+  for (const entry of await readdir(path.join(here, "src"), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const absolute = path.join(entry.parentPath ?? entry.path, entry.name);
+    files.push(path.relative(here, absolute).split(path.sep).join("/"));
+  }
+  files.sort();
+  const hash = createHash("sha256");
+  for (const file of files) {
+    const content = await readFile(path.join(here, file));
+    hash.update(`${file}\0${content.length}\0`);
+    hash.update(content);
+  }
+  return hash.digest("hex");
+}
+
+// The bundled packages' licences ask that their text travels with every copy.
+async function licences(metafile) {
+  const packages = new Set();
+  for (const input of Object.keys(metafile.inputs)) {
+    const match = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (match) packages.add(match[1]);
+  }
+  let text = "";
+  for (const name of [...packages].sort()) {
+    const root = path.join(here, "node_modules", name);
+    const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8"));
+    const licence = await readFile(path.join(root, "LICENSE"), "utf8");
+    text += `/*!\n${name} ${version}\n\n${licence.replaceAll("*/", "* /").trim()}\n*/\n`;
+  }
+  return text;
+}
+
+async function build(name, digest) {
+  const { entry, minifyWhitespace } = BUNDLES[name];
+  const result = await esbuild.build({
+    absWorkingDir: here,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: "iife",
+    globalName: "bundle",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    target: "es2024",
+    charset: "ascii",
+    legalComments: "none",
+    minifyWhitespace,
+    // The outer function keeps esbuild's `var bundle` from becoming a global.
+    banner: { js: '(() => { "use strict";' },
+    footer: { js: "return bundle.default; })()" },
+  });
+  const header = `// ${name}.js guest-sources sha256:${digest}\n`;
+  const text = header + (await licences(result.metafile)) + result.outputFiles[0].text;
+  await mkdir(assets, { recursive: true });
+  const target = path.join(assets, `${name}.js`);
+  // A worker that starts during a build must see a whole file, the old one or the new one.
+  const partial = `${target}.${process.pid}.tmp`;
+  await writeFile(partial, text);
+  await rename(partial, target);
+  console.log(`${path.relative(process.cwd(), target)}  ${(text.length / 1024).toFixed(1)} KiB`);
+}
+
+const asked = process.argv.slice(2);
+for (const name of asked) {
+  if (!Object.hasOwn(BUNDLES, name)) {
+    console.error(`unknown bundle "${name}": the bundles are ${Object.keys(BUNDLES).join(", ")}`);
+    process.exit(2);
+  }
+}
+const digest = await sourceDigest();
+let failed = false;
+for (const name of asked.length > 0 ? asked : Object.keys(BUNDLES)) {
+  try {
+    await build(name, digest);
+  } catch (error) {
+    failed = true;
+    console.error(`cannot build ${name}.js: ${error.message}`);
+  }
+}
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,118 @@
+// The one object of the host's that lives in the guest's isolate. Evaluating the bundle gives `port`, a function that
+// the worker holds by a handle and the guest can never name. Its `this` says what is wanted:
+//
+//   a function   the worker's post: attach it, answer the shared buffer
+//   a string     a message to deliver: JSON, see `deliver`
+//   null         the oldest long outbound message
+import { FAILURE, RESULT, attach, finish, flush, isClosed, take } from './channel.js'
+import { parseMessage } from './codec.js'
+import { installConsole } from './console.js'
+import { describeThrown } from './describe.js'
+import { apply, defineProperty, hasOwn } from './primordials.js'
+import { encodeResult } from './result.js'
+import { installTimers } from './timers.js'
+import { createTools } from './tools.js'
+
+const OK = 0
+const FAILED = 1
+const DUE = 2
+const END = 3
+
+let tools
+let fireTimer
+let start
+let resultBytes
+
+const fail = (kind, { name, message, stack }) => {
+  finish(FAILURE + ',' + kind + ',' + name.length + ',' + message.length + ',' + stack.length, name + message + stack)
+}
+
+// How a run ends: the numbers of OUTCOME_* in wire/messages.py.
+const PROGRAM = 1
+const ANSWER = 2
+const RESULT_SIZE = 7
+
+const conclude = (value) => {
+  let text
+  try {
+    text = encodeResult(value)
+  } catch (error) {
+    return fail(ANSWER, describeThrown(error))
+  }
+  if (text !== undefined && text.length > resultBytes) {
+    return fail(RESULT_SIZE, { name: '', stack: '', message: 'the result is ' + text.length + ' characters long; the limit is ' +
+      resultBytes + ' bytes (Limits.result_bytes): return less' })
+  }
+  if (text === undefined) finish(RESULT + ',0,0', '')
+  else finish(RESULT + ',1,' + text.length, text)
+}
+
+// Awaiting the program's promise may run guest code (a patched constructor or then); whatever that throws is the
+// program's own failure.
+const run = async (program) => {
+  let value
+  try {
+    value = await apply(program, undefined, [])
+  } catch (error) {
+    return fail(PROGRAM, describeThrown(error))
+  }
+  conclude(value)
+}
+
+const configure = (config) => {
+  const log = installConsole(globalThis.console, config)
+  const reportTimerError = (error) => log('Uncaught (in a timer): ' + describeThrown(error).message)
+  fireTimer = installTimers(globalThis, reportTimerError)
+  tools = createTools(config)
+  resultBytes = config.resultBytes
+  const spaces = {}
+  for (let i = 0; i < config.providers.length; i++) {
+    const { name, hasThen } = config.providers[i]
+    spaces[name] = tools.namespace(name, hasThen)
+  }
+  start = (wrapper) => {
+    start = undefined
+    delete globalThis.__start__
+    let program
+    try {
+      program = apply(wrapper, { env: config.env, ctx: {} }, [spaces])
+    } catch (error) {
+      return fail(PROGRAM, describeThrown(error))
+    }
+    run(program)
+  }
+  defineProperty(globalThis, '__start__', {
+    __proto__: null, value: (wrapper) => start(wrapper), configurable: true, enumerable: false, writable: false,
+  })
+}
+
+const deliver = (text) => {
+  const items = parseMessage(text)
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i]
+    switch (item.kind) {
+      case OK:
+        tools.succeed(item.id, hasOwn(item, 'value') ? item.value : undefined)
+        break
+      case FAILED:
+        tools.fail(item.id, item)
+        break
+      case DUE:
+        fireTimer(item.id)
+        break
+      case END:
+        flush()
+        fail(item.code, { name: '', message: item.message, stack: '' })
+        break
+      default:
+        configure(item)
+    }
+  }
+}
+
+export default function port() {
+  if (this === null) return take()
+  if (typeof this === 'function') return attach(this)
+  if (!isClosed()) deliver(this)
+  return undefined
+}

@@ -1,0 +1,86 @@
+// What the harness needs of the realm, taken before any guest code can change it. `uncurry` turns a method into a
+// function whose `this` is its first argument; the bound result never looks at a prototype again.
+const bind = Function.prototype.bind
+export const uncurry = bind.bind(Function.prototype.call)
+
+export const { apply, defineProperty, getPrototypeOf } = Reflect
+export const { isArray } = Array
+export const { keys: objectKeys, prototype: objectPrototype } = Object
+export const hasOwn = uncurry(Object.prototype.hasOwnProperty)
+
+export const PromiseCtor = Promise
+export const ErrorCtor = Error
+export const TypeErrorCtor = TypeError
+export const ProxyCtor = Proxy
+export const StringOf = String
+
+export const { parse: jsonParse, stringify: jsonStringify } = JSON
+export const { now } = Date
+export const { isFinite: isFiniteNumber } = Number
+export const { is } = Object
+export const { isView } = ArrayBuffer
+export const Uint8ArrayCtor = Uint8Array
+export const fromBase64 = bind.call(Uint8Array.fromBase64, Uint8Array)
+export const toBase64 = uncurry(Uint8Array.prototype.toBase64)
+
+export const charCodeAt = uncurry(String.prototype.charCodeAt)
+export const stringIncludes = uncurry(String.prototype.includes)
+export const stringSlice = uncurry(String.prototype.slice)
+export const toWellFormed = uncurry(String.prototype.toWellFormed)
+export const regExpTest = (() => {
+  const exec = uncurry(RegExp.prototype.exec)
+  return (pattern, text) => exec(pattern, text) !== null
+})()
+
+const mapGet = uncurry(Map.prototype.get)
+const mapSet = uncurry(Map.prototype.set)
+const mapDelete = uncurry(Map.prototype.delete)
+const MapCtor = Map
+
+// A map whose methods the guest cannot replace.
+export const safeMap = () => {
+  const map = new MapCtor()
+  return {
+    __proto__: null,
+    get: (key) => mapGet(map, key),
+    set: (key, value) => void mapSet(map, key, value),
+    delete: (key) => mapDelete(map, key),
+  }
+}
+
+const SetCtor = Set
+const setAdd = uncurry(Set.prototype.add)
+const setHas = uncurry(Set.prototype.has)
+
+export const safeSet = () => {
+  const set = new SetCtor()
+  return { __proto__: null, add: (value) => void setAdd(set, value), has: (value) => setHas(set, value) }
+}
+
+const getter = (object, key) => uncurry(Object.getOwnPropertyDescriptor(object, key).get)
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype)
+
+// 'Uint8Array' and so on; undefined for what is no typed array (a DataView).
+export const typedArrayTag = getter(typedArray, Symbol.toStringTag)
+
+const typed = { buffer: getter(typedArray, 'buffer'), offset: getter(typedArray, 'byteOffset'), length: getter(typedArray, 'byteLength') }
+const dataView = {
+  buffer: getter(DataView.prototype, 'buffer'),
+  offset: getter(DataView.prototype, 'byteOffset'),
+  length: getter(DataView.prototype, 'byteLength'),
+}
+const of = (view) => (typedArrayTag(view) === undefined ? dataView : typed)
+export const viewBuffer = (view) => of(view).buffer(view)
+export const viewOffset = (view) => of(view).offset(view)
+export const viewLength = (view) => of(view).length(view)
+
+const bufferLength = getter(ArrayBuffer.prototype, 'byteLength')
+
+// undefined for what is no ArrayBuffer.
+export const byteLengthOfBuffer = (value) => {
+  try {
+    return bufferLength(value)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,51 @@
+// setTimeout and friends. The clock is the worker's: a timer is a request to be called back, so none outlives its run.
+import { CANCEL_TIMER, TIMER, isClosed, send } from './channel.js'
+import { TypeErrorCtor, apply, defineProperty, safeMap } from './primordials.js'
+
+const MAX_DELAY_MS = 2147483647
+
+export const installTimers = (global, report) => {
+  const pending = safeMap()
+  let next = 1
+
+  const arm = (id, delay) => send(TIMER + ',' + id + ',' + delay, '')
+
+  const start = (callback, delay, args, repeat) => {
+    if (typeof callback !== 'function') throw new TypeErrorCtor('The timer callback must be a function')
+    let ms = +delay
+    // Browsers and workerd both treat what is not a usable delay as none at all.
+    if (!(ms >= 1 && ms <= MAX_DELAY_MS)) ms = repeat ? 1 : 0
+    ms = ms - (ms % 1)
+    const id = next++
+    pending.set(id, { __proto__: null, callback, args, delay: ms, repeat })
+    arm(id, ms)
+    return id
+  }
+
+  const stop = (id) => {
+    if (pending.delete(id)) send(CANCEL_TIMER + ',' + id, '')
+  }
+
+  const define = (name, value) => {
+    defineProperty(global, name, {
+      __proto__: null, value, writable: true, enumerable: true, configurable: true,
+    })
+  }
+  define('setTimeout', function setTimeout(callback, delay, ...args) { return start(callback, delay, args, false) })
+  define('setInterval', function setInterval(callback, delay, ...args) { return start(callback, delay, args, true) })
+  define('clearTimeout', function clearTimeout(id) { stop(id) })
+  define('clearInterval', function clearInterval(id) { stop(id) })
+
+  // Called by the worker when a timer is due. What the callback throws ends nothing, as upstream, but is not hidden.
+  return (id) => {
+    const timer = pending.get(id)
+    if (timer === undefined || isClosed()) return
+    if (timer.repeat) arm(id, timer.delay)
+    else pending.delete(id)
+    try {
+      apply(timer.callback, undefined, timer.args)
+    } catch (error) {
+      report(error)
+    }
+  }
+}

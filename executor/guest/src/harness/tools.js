@@ -1,0 +1,96 @@
+// Provider namespaces and the calls that leave through them.
+import { CALL, isClosed, send } from './channel.js'
+import { encodeArguments } from './codec.js'
+import {
+  ErrorCtor, PromiseCtor, ProxyCtor, defineProperty, hasOwn, safeMap, toWellFormed,
+} from './primordials.js'
+
+export const createTools = (limits) => {
+  const pending = safeMap()
+  let nextId = 0
+  let inFlight = 0
+  // Calls beyond the in-flight bound wait here, in the guest's own heap.
+  let first = null
+  let last = null
+
+  const launch = (call) => {
+    inFlight += 1
+    pending.set(call.id, call)
+    send(CALL + ',' + call.id + ',' + call.provider.length + ',' + call.tool.length + ',' + call.args.length,
+      call.provider + call.tool + call.args)
+  }
+
+  const start = (provider, tool, args, resolve, reject) => {
+    const text = encodeArguments(args)
+    // UTF-16 units are a lower bound of the bytes; the worker and the host measure exactly.
+    if (text.length > limits.argumentBytes) {
+      throw new ErrorCtor('The arguments of ' + provider + '.' + tool + ' are ' + text.length +
+        ' characters long; the limit is ' + limits.argumentBytes + ' bytes (Limits.argument_bytes)')
+    }
+    const call = {
+      __proto__: null, id: nextId++, provider, tool: toWellFormed(tool), args: text, resolve, reject, next: null,
+    }
+    if (inFlight < limits.callsInFlight) return launch(call)
+    if (last === null) first = call
+    else last.next = call
+    last = call
+  }
+
+  const settle = (id) => {
+    const call = pending.get(id)
+    if (call === undefined) return undefined
+    pending.delete(id)
+    inFlight -= 1
+    if (first !== null) {
+      const next = first
+      first = next.next
+      if (first === null) last = null
+      next.next = null
+      launch(next)
+    }
+    return call
+  }
+
+  const makeTool = (provider, tool) => (...args) =>
+    new PromiseCtor((resolve, reject) => {
+      if (isClosed()) return
+      try {
+        start(provider, tool, args, resolve, reject)
+      } catch (error) {
+        reject(error)
+      }
+    })
+
+  // As upstream's: any string property is a tool, properties that the program assigned come first. `then` is a tool
+  // only if declared, because a namespace that looks like a thenable hangs whoever awaits it.
+  const namespace = (name, hasThen) => {
+    const target = {}
+    const handler = {
+      __proto__: null,
+      get: (object, key) => {
+        if (hasOwn(object, key)) return object[key]
+        if (typeof key !== 'string' || (key === 'then' && !hasThen)) return undefined
+        return makeTool(name, key)
+      },
+    }
+    return new ProxyCtor(target, handler)
+  }
+
+  const failure = (item) => {
+    const error = new ErrorCtor(item.message)
+    const extra = ['name', 'code', 'details', 'cause']
+    for (let i = 0; i < extra.length; i++) {
+      const key = extra[i]
+      if (!hasOwn(item, key)) continue
+      defineProperty(error, key, { __proto__: null, value: item[key], writable: true, enumerable: key === 'code' || key === 'details', configurable: true })
+    }
+    return error
+  }
+
+  return {
+    __proto__: null,
+    namespace,
+    succeed: (id, value) => settle(id)?.resolve(value),
+    fail: (id, item) => settle(id)?.reject(failure(item)),
+  }
+}

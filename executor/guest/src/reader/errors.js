@@ -1,0 +1,103 @@
+// What the reader says about a text it refuses. A model reads these messages and tries again,
+// so they name the place in the program and never a file or an internal of the parser.
+
+import { getLineInfo } from "acorn";
+import { hasFenceLine } from "./fences.js";
+
+/** A refusal at an offset of the program. */
+export class Refusal extends Error {
+  /**
+   * @param {string} message what is wrong and what to do instead, without a position
+   * @param {number} offset where, in UTF-16 units from the start of the program
+   */
+  constructor(message, offset) {
+    super(message);
+    this.name = "SyntaxError";
+    this.offset = offset;
+  }
+}
+
+export const HTML_COMMENT =
+  "HTML comments are not allowed: put a space inside `<!--` or `-->` if operators are meant";
+
+const RUNS_TO_THE_END = {
+  "Unterminated template": "template literal",
+  "Unterminated comment": "comment",
+};
+const RUNS_TO_THE_LINE_END = {
+  "Unterminated string constant": "string",
+  "Unterminated regular expression": "regular expression",
+};
+
+/**
+ * The reader's answer for a text that is not ok.
+ *
+ * @param {string} program the text in whose lines and columns positions are given
+ * @param {unknown} error whatever was thrown
+ * @param {{ label: string, offset: number }[]} unclosed brackets open where parsing stopped
+ */
+export function describe(program, error, unclosed) {
+  if (isStackOverflow(error)) {
+    return {
+      ok: false,
+      name: "RangeError",
+      message:
+        "the program nests too deeply to be read: use fewer nested brackets, functions or operators",
+      line: 1,
+      column: 1,
+    };
+  }
+  if (error instanceof Refusal) return failure(program, error.message, error.offset);
+  if (error instanceof SyntaxError && typeof error.pos === "number") {
+    return failure(program, explain(program, error, unclosed) + fenceHint(program), error.pos);
+  }
+  throw error;
+}
+
+function isStackOverflow(error) {
+  return (
+    error instanceof RangeError ||
+    // acorn turns the engine's RangeError into an error of its own
+    (error instanceof SyntaxError && error.message.startsWith("Not enough stack space"))
+  );
+}
+
+function failure(program, message, offset) {
+  const at = position(program, offset);
+  return {
+    ok: false,
+    name: "SyntaxError",
+    message: `${message} (line ${at.line}, column ${at.column})`,
+    line: at.line,
+    column: at.column,
+  };
+}
+
+function position(program, offset) {
+  const { line, column } = getLineInfo(program, Math.min(offset, program.length));
+  return { line, column: column + 1 };
+}
+
+function explain(program, error, unclosed) {
+  const message = error.message.replace(/ \(\d+:\d+\)$/, "");
+  const onLastLine = !/[\n\r]/.test(program.slice(error.pos));
+  const endless = RUNS_TO_THE_END[message] ?? (onLastLine ? RUNS_TO_THE_LINE_END[message] : undefined);
+  if (endless !== undefined) return `the program is incomplete: it ends inside a ${endless}`;
+  if (error.pos >= program.trimEnd().length) {
+    const innermost = unclosed.at(-1);
+    if (innermost === undefined) return "the program is incomplete: it ends where more is expected";
+    const { line, column } = position(program, innermost.offset);
+    const bracket = `the "${innermost.label}" of line ${line}, column ${column}`;
+    return `the program is incomplete: ${bracket} is not closed`;
+  }
+  if (message !== "Unexpected token") return message;
+  if (program.startsWith("<!--", error.pos)) return HTML_COMMENT;
+  const token = /^(?:[\p{ID_Continue}$]{1,40}|[^\s])/u.exec(program.slice(error.pos, error.pos + 80));
+  return token === null ? message : `Unexpected token "${token[0]}"`;
+}
+
+function fenceHint(program) {
+  return hasFenceLine(program)
+    ? ". The text contains a markdown fence: send only the program inside it"
+    : "";
+}

@@ -1,0 +1,135 @@
+// The proof of parse. A text that passes here can be put between the brackets of a function
+// without closing them, because acorn has read it as one complete statement list (or one
+// complete expression) and V8 will read the same tokens.
+//
+// acorn reads with the module goal, V8 with the script goal inside a strict async function.
+// The two agree on every token except where this file refuses the text:
+//   - `<!--` and, at the start of a line, `-->` are comments to a script and operators to a
+//     module;
+//   - `#!` is a comment to acorn at the start of a text;
+//   - acorn decides from what it has seen whether `/` starts a regular expression, V8 from
+//     what its grammar allows. They could part only where a line ends without a semicolon
+//     and the next one starts with `/`: ECMAScript reads a division there. acorn 8.19 is seen
+//     to be wrong in one such place, after `a = async function () {}`.
+// Everything else in which the goals differ is stricter in a module: `await` is reserved
+// everywhere, code is strict, legacy octal escapes and `with` are errors.
+
+import { Parser as AcornParser, tokTypes } from "acorn";
+import { HTML_COMMENT, Refusal } from "./errors.js";
+
+const LINE_BREAK = /[\n\r\u2028\u2029]/;
+
+const NO_IMPORT_META =
+  "import.meta is not available: the program is not a module of its own";
+
+const { braceL, bracketL, parenL, dollarBraceL } = tokTypes;
+const OPENING = new Set([braceL, bracketL, parenL, dollarBraceL]);
+const CLOSING = new Set([tokTypes.braceR, tokTypes.bracketR, tokTypes.parenR]);
+
+class Parser extends AcornParser {
+  parseImportMeta(node) {
+    throw new Refusal(NO_IMPORT_META, node.start);
+  }
+}
+
+/** Reads the text as the body of a function instead of as a module. */
+class FunctionBodyParser extends Parser {
+  // In a function two declarations of one name are allowed, in a module they are not.
+  treatFunctionsAsVarInScope(scope) {
+    return scope === this.scopeStack[0] || super.treatFunctionsAsVarInScope(scope);
+  }
+}
+
+/** One pass over one text, with what its tokens told. */
+export class Reading {
+  /** @param {string} text */
+  constructor(text) {
+    this.text = text;
+    /** @type {Set<string>} names of identifiers and properties, as written in the program */
+    this.identifiers = new Set();
+    /** @type {number[]} offsets of the `#` of comments that V8 would read as directives */
+    this.magicComments = [];
+    /** @type {{ label: string, offset: number }[]} brackets open at this point */
+    this.unclosed = [];
+    this.previousEnd = 0;
+    this.insertedSemicolon = -1;
+  }
+
+  /**
+   * Takes over what another reading of the same offsets has seen.
+   *
+   * @param {Reading} other
+   */
+  adopt(other) {
+    for (const name of other.identifiers) this.identifiers.add(name);
+    for (const offset of other.magicComments) this.magicComments.push(offset);
+    this.unclosed = other.unclosed;
+  }
+
+  /** The program as a module's statement list, as upstream reads it. */
+  module() {
+    return Parser.parse(this.text, this.#options({}));
+  }
+
+  /** The program as the statement list of an async function: with `return` at its top. */
+  functionBody() {
+    return FunctionBodyParser.parse(this.text, this.#options({ allowReturnOutsideFunction: true }));
+  }
+
+  /** The program as one expression, with any number of semicolons behind it. */
+  expression() {
+    const parser = new Parser(this.#options({}), this.text, 0);
+    parser.nextToken();
+    const node = parser.parseExpression();
+    while (parser.eat(tokTypes.semi));
+    if (parser.type !== tokTypes.eof) parser.unexpected();
+    return node;
+  }
+
+  #options(more) {
+    return {
+      ecmaVersion: "latest",
+      sourceType: "module",
+      allowHashBang: false,
+      onToken: (token) => this.#token(token),
+      onInsertedSemicolon: (end) => {
+        this.insertedSemicolon = end;
+      },
+      onComment: (isBlock, _text, start) => {
+        const mark = this.text[start + 2];
+        if (!isBlock && (mark === "#" || mark === "@")) this.magicComments.push(start + 2);
+      },
+      ...more,
+    };
+  }
+
+  #token(token) {
+    const { type, start, end } = token;
+    if (type === tokTypes.name) this.identifiers.add(token.value);
+    else if (OPENING.has(type)) this.unclosed.push({ label: type.label, offset: start });
+    else if (CLOSING.has(type)) this.unclosed.pop();
+    else if (type === tokTypes.relational) this.#refuseHtmlOpening(start);
+    else if (type === tokTypes.incDec) this.#refuseHtmlClosing(start);
+    else if (type === tokTypes.regexp) this.#refuseDoubtfulRegExp(start);
+    this.previousEnd = end;
+  }
+
+  #refuseHtmlOpening(start) {
+    if (this.text.startsWith("<!--", start)) throw new Refusal(HTML_COMMENT, start);
+  }
+
+  #refuseHtmlClosing(start) {
+    if (!this.text.startsWith("-->", start)) return;
+    const gap = this.text.slice(this.previousEnd, start);
+    if (this.previousEnd === 0 || LINE_BREAK.test(gap)) throw new Refusal(HTML_COMMENT, start);
+  }
+
+  #refuseDoubtfulRegExp(start) {
+    if (this.insertedSemicolon === this.previousEnd && this.previousEnd > 0) {
+      throw new Refusal(
+        "a line that starts with a regular expression needs a semicolon at the end of the line before",
+        start,
+      );
+    }
+  }
+}
