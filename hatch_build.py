@@ -27,9 +27,7 @@ class BundlesError(Exception):
 def source_digest(guest: Path) -> str:
     """The digest that ``build.mjs`` writes into each bundle's first line."""
     names = ["build.mjs", "package.json", "package-lock.json"]
-    names += [
-        path.relative_to(guest).as_posix() for path in (guest / "src").rglob("*") if path.is_file()
-    ]
+    names += [path.relative_to(guest).as_posix() for path in (guest / "src").rglob("*") if path.is_file()]
     digest = hashlib.sha256()
     for name in sorted(names):
         content = (guest / name).read_bytes()
@@ -55,9 +53,7 @@ def check_bundles(root: Path) -> None:
         if header is None:
             raise BundlesError(f"{ASSETS / bundle} was not built by build.mjs: {HOW_TO_BUILD}")
         if expected is not None and header[1].decode() != expected:
-            raise BundlesError(
-                f"guest bundle {ASSETS / bundle} is stale, {GUEST} has changed: {HOW_TO_BUILD}"
-            )
+            raise BundlesError(f"guest bundle {ASSETS / bundle} is stale, {GUEST} has changed: {HOW_TO_BUILD}")
 
 
 class GuestBundlesHook(BuildHookInterface[Any]):

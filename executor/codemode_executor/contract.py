@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from .jail import JailReport, ProbeResult, ThreadStatus
+
 #: A tool of a provider: called with the program's arguments, positionally. Its result is encoded as JSON.
 Tool = Callable[..., Any]
 
@@ -110,3 +112,23 @@ class ExecuteResult(msgspec.Struct, frozen=True, kw_only=True):
     logs: list[str] = []
     detail: Detail = Detail()
     usage: Usage = Usage()
+
+
+class EngineReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker is made of, and what its jail proved.
+
+    Attributes:
+        engine: the binding to V8.
+        v8: version of V8.
+        v8_sandbox: V8's own heap sandbox is in force.
+        jail: the layers, in the order in which they were applied.
+        probes: what the worker tried from inside; ``blocked`` false is a breach.
+        threads: every thread of the worker as the kernel shows it to an outsider.
+    """
+
+    engine: str
+    v8: str
+    v8_sandbox: bool
+    jail: JailReport
+    probes: list[ProbeResult]
+    threads: list[ThreadStatus]

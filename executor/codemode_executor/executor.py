@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from . import jail
-from .contract import Detail, Dispatch, ExecuteResult, Provider, Usage
+from .contract import Detail, Dispatch, EngineReport, ExecuteResult, Provider, Usage
 from .errors import BadRequest, ExecutorClosed
 from .limits import Limits
 from .pool import Pool, PoolSettings
@@ -119,6 +119,20 @@ class IsolateExecutor:
             self._runs.discard(run)
         return _envelope(run, ending, run.started - queued)
 
+    async def inspect(self) -> EngineReport:
+        """What a worker is made of and what its jail proved, seen from inside and from outside.
+
+        Raises:
+            WorkerStartFailed, HardeningUnavailable: no worker can be had.
+            ExecutorClosed: the executor is closed.
+        """
+        self._bind()
+        worker = await self._pool.acquire()
+        try:
+            return worker.report()
+        finally:
+            self._pool.give_back(worker)
+
     async def aclose(self) -> None:
         """End every run and every process. Runs in flight raise ``ExecutorClosed``. May be called twice."""
         self._closed = True
@@ -197,7 +211,9 @@ def _check_code(code: object, limits: Limits) -> None:
         raise BadRequest(f"code must be a string, not {type(code).__name__}")
     size = len(code) if code.isascii() else len(code.encode("utf-8", "replace"))
     if size > limits.program_bytes:
-        raise BadRequest(f"the program is {size} bytes long; the limit is {limits.program_bytes} bytes (Limits.program_bytes)")
+        raise BadRequest(
+            f"the program is {size} bytes long; the limit is {limits.program_bytes} bytes (Limits.program_bytes)"
+        )
 
 
 def _encode_env(env: Mapping[str, object] | None) -> bytes:

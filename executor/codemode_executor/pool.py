@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 
 import msgspec
 
@@ -66,11 +65,16 @@ class Pool:
             return await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._hand_out(waiter.result())
+                self.give_back(waiter.result())
             raise
         finally:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
+
+    def give_back(self, worker: WorkerProcess) -> None:
+        """Return a worker that was given no run."""
+        if worker.state is WorkerState.IDLE:
+            self._hand_out(worker)
 
     def warm(self) -> None:
         """Start what is missing of the workers that should be waiting."""
@@ -84,7 +88,7 @@ class Pool:
     async def aclose(self) -> None:
         """End every process; returns when all are reaped."""
         self._closed = True
-        self._fail_waiters(lambda: ExecutorClosed("the executor was closed while the run waited for a worker"))
+        self._fail_waiters(ExecutorClosed, "the executor was closed while the run waited for a worker")
         for task in tuple(self._starting):
             task.cancel()
         workers = tuple(self._workers)
@@ -114,7 +118,7 @@ class Pool:
             raise
         except HardeningUnavailable as error:
             self._workers.discard(worker)
-            self._fail_waiters(lambda: HardeningUnavailable(str(error)))
+            self._fail_waiters(HardeningUnavailable, str(error))
         except WorkerStartFailed as error:
             self._workers.discard(worker)
             self._failures += 1
@@ -122,7 +126,7 @@ class Pool:
                 self._grow()
             else:
                 self._failures = 0
-                self._fail_waiters(lambda: WorkerStartFailed(str(error)))
+                self._fail_waiters(WorkerStartFailed, str(error))
         else:
             self._failures = 0
 
@@ -142,7 +146,7 @@ class Pool:
             if worker in self._idle:
                 self._idle.remove(worker)
             # One that died while it started is counted by whoever started it.
-            if worker.info is not None:
+            if worker.started:
                 self._grow()
 
     def _hand_out(self, worker: WorkerProcess) -> None:
@@ -153,11 +157,11 @@ class Pool:
                 return
         self._idle.append(worker)
 
-    def _fail_waiters(self, error: Callable[[], ExecutorError]) -> None:
+    def _fail_waiters(self, kind: type[ExecutorError], message: str) -> None:
         waiters, self._waiters = self._waiters, deque()
         for waiter in waiters:
             if not waiter.done():
-                waiter.set_exception(error())
+                waiter.set_exception(kind(message))
 
     def _frame_bytes(self) -> int:
         limits = self._settings.limits

@@ -12,6 +12,7 @@ from typing import Protocol, cast
 import msgspec
 
 from . import jail
+from .contract import EngineReport
 from .errors import ExecutorError, HardeningUnavailable, WorkerStartFailed
 from .usage import resident_bytes
 from .wire import messages as wire
@@ -58,7 +59,7 @@ class WorkerProcess(asyncio.Protocol):
         self.state = WorkerState.STARTING
         self.runs = 0
         self.baseline = 0
-        self.info: wire.Ready | None = None
+        self.started = False
         self.stop_reason = ""
         self._hardening: jail.Hardening = hardening
         self._on_change = on_change
@@ -94,14 +95,15 @@ class WorkerProcess(asyncio.Protocol):
             raise
         await self._loop.create_unix_connection(lambda: self, sock=ours)
         try:
-            self.info = await asyncio.wait_for(asyncio.shield(self._ready), _READY_TIMEOUT_S)
-            self._check_sealed(self.info)
+            ready = await asyncio.wait_for(asyncio.shield(self._ready), _READY_TIMEOUT_S)
+            self._check_sealed(ready)
         except BaseException as error:
             self.kill()
             await self.gone()
             if isinstance(error, TimeoutError):
                 raise WorkerStartFailed(f"a worker was not ready within {_READY_TIMEOUT_S:g} s") from None
             raise
+        self.started = True
         self.baseline = resident_bytes(self.pid) or 0
         self._set(WorkerState.IDLE)
 
@@ -113,6 +115,18 @@ class WorkerProcess(asyncio.Protocol):
             jail.require_sealed(jail.inspect(self.pid), ready.jail)
         except jail.JailError as error:
             raise HardeningUnavailable(str(error)) from error
+
+    def report(self) -> EngineReport:
+        """What this worker is made of. The worker must have been ready once."""
+        ready = self._ready.result()
+        return EngineReport(
+            engine=ready.engine,
+            v8=ready.v8,
+            v8_sandbox=ready.v8_sandbox,
+            jail=ready.jail,
+            probes=ready.probes,
+            threads=jail.inspect(self.pid),
+        )
 
     # --- a run --------------------------------------------------------------------------------------------------------
 

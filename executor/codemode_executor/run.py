@@ -244,9 +244,7 @@ class HostRun:
         if outcome.kind == wire.OUTCOME_MEMORY:
             ending = _memory_ending(self._limits, None, outcome.cpu_s)
         else:
-            ending = Ending(
-                outcome.kind, value, outcome.name, outcome.message, outcome.stack, bound, outcome.cpu_s
-            )
+            ending = Ending(outcome.kind, value, outcome.name, outcome.message, outcome.stack, bound, outcome.cpu_s)
         if bound is not None:
             self._cancel_tools()
         self._end(ending)

@@ -16,8 +16,8 @@ import msgspec
 from .contract import Dispatch, Provider, Tool
 from .errors import BadRequest
 from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
-from .values.tool_codec import decode_json
 from .values.names import is_identifier, is_reserved_word
+from .values.tool_codec import decode_json
 
 _MAX_NAME = 256
 
@@ -126,10 +126,14 @@ class ToolTable:
 
     def _check(self, provider: str, tool: object, function: object) -> None:
         if not isinstance(tool, str) or not tool or len(tool) > _MAX_NAME:
-            raise BadRequest(f"Provider {provider!r}: tool names must be strings of 1 to {_MAX_NAME} characters, not {tool!r}")
+            raise BadRequest(
+                f"Provider {provider!r}: tool names must be strings of 1 to {_MAX_NAME} characters, not {tool!r}"
+            )
         if function is None:
             if self._dispatch is None:
-                raise BadRequest(f"Provider {provider!r} only declares {tool!r}; pass dispatch= to serve it, or give a callable")
+                raise BadRequest(
+                    f"Provider {provider!r} only declares {tool!r}; pass dispatch= to serve it, or give a callable"
+                )
         elif not callable(function):
             raise BadRequest(f"Provider {provider!r}: the tool {tool!r} is not callable: {function!r}")
 

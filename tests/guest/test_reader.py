@@ -22,10 +22,7 @@ BUNDLE = ROOT / "executor/codemode_executor/worker/assets/reader.js"
 # Programs with the string that upstream 0.5.6's `normalizeCode` returned for each.
 UPSTREAM = [
     json.loads(line)
-    for line in Path(__file__)
-    .with_name("normalized_by_upstream.jsonl")
-    .read_text("utf-8")
-    .splitlines()
+    for line in Path(__file__).with_name("normalized_by_upstream.jsonl").read_text("utf-8").splitlines()
 ]
 LINE_BREAK = re.compile("\r\n|[\n\r\u2028\u2029]")
 FENCE_LINE = re.compile(r"\A\s*```(js|javascript|typescript|ts|tsx|jsx)?\s*?\n")
@@ -53,8 +50,7 @@ class Reader:
         """What the program answers, as JSON would have it."""
         wrapped = wrap(self.accept(text))
         promise = self.guest.eval(
-            f"(async () => JSON.stringify([await (0,{wrapped})()()]))()"
-            ".then(text => text, error => `threw ${error}`)"
+            f"(async () => JSON.stringify([await (0,{wrapped})()()]))().then(text => text, error => `threw ${{error}}`)"
         )
         assert isinstance(promise, JSPromise)
         outcome = promise.get(timeout=10)
@@ -179,9 +175,7 @@ def test_answers_what_upstream_answers(reader: Reader, program: str, result: obj
 def test_positions_in_the_program_can_be_recovered(reader: Reader) -> None:
     program = "const a = null;\n  a.b;"
     answer = reader.accept(program)
-    frames = reader.guest.eval(
-        f"(async () => (0,{wrap(answer)})()())().catch(error => error.stack.split('\\n')[1])"
-    )
+    frames = reader.guest.eval(f"(async () => (0,{wrap(answer)})()())().catch(error => error.stack.split('\\n')[1])")
     assert isinstance(frames, JSPromise)
     frame = str(frames.get(timeout=10))
     line, column = (int(number) for number in frame.rstrip(")").split(":")[-2:])
@@ -198,9 +192,7 @@ def test_identifiers_are_those_of_the_program(reader: Reader) -> None:
 
 def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
     answer = reader.accept("const a = '//# sourceURL=kept';\n//@ sourceURL=x\n//# sourceURL=y\na")
-    assert answer["body"] == (
-        "const a = '//# sourceURL=kept';\n//  sourceURL=x\n//  sourceURL=y\nreturn (a)"
-    )
+    assert answer["body"] == ("const a = '//# sourceURL=kept';\n//  sourceURL=x\n//  sourceURL=y\nreturn (a)")
 
 
 @pytest.mark.parametrize(
@@ -214,8 +206,7 @@ def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
         ),
         (
             "async () => {\n  const p = f({});\n  return p.map(x => ({ id: x,",
-            'the program is incomplete: the "{" of line 3, column 22 is not closed'
-            " (line 3, column 30)",
+            'the program is incomplete: the "{" of line 3, column 22 is not closed (line 3, column 30)',
             3,
             30,
         ),
@@ -246,8 +237,7 @@ def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
         ("const a = 'x\nf()'", "Unterminated string constant (line 1, column 11)", 1, 11),
         (
             "import fs from 'fs';\nreturn 1",
-            "static imports are not supported here yet: use the objects that the program is given"
-            " (line 1, column 1)",
+            "static imports are not supported here yet: use the objects that the program is given (line 1, column 1)",
             1,
             1,
         ),
@@ -260,8 +250,7 @@ def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
         ),
         (
             "async () =>\n  import.meta.url",
-            "import.meta is not available: the program is not a module of its own"
-            " (line 2, column 3)",
+            "import.meta is not available: the program is not a module of its own (line 2, column 3)",
             2,
             3,
         ),
@@ -276,9 +265,7 @@ def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
         ("a\r\nb\u2028c d", 'Unexpected token "d" (line 3, column 3)', 3, 3),
     ],
 )
-def test_says_what_is_wrong_and_where(
-    reader: Reader, program: str, message: str, line: int, column: int
-) -> None:
+def test_says_what_is_wrong_and_where(reader: Reader, program: str, message: str, line: int, column: int) -> None:
     assert reader.read(program) == {
         "ok": False,
         "name": "SyntaxError",

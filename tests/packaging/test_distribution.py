@@ -56,9 +56,7 @@ def copy_of_tree(to: Path) -> Path:
     for name in BUILD_INPUTS:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(
-                source, to / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__")
-            )
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
         else:
             shutil.copy2(source, to / name)
     return to
@@ -128,9 +126,7 @@ def test_installed_alone_it_runs_a_program_without_node(
 
     version = run(command, "--version", cwd=tmp_path, env=bare)
     assert VERSION in version.stdout
-    location = run(
-        *(python, "-c", "import codemode_executor as e; print(e.__file__)"), cwd=tmp_path, env=bare
-    )
+    location = run(*(python, "-c", "import codemode_executor as e; print(e.__file__)"), cwd=tmp_path, env=bare)
     assert Path(location.stdout.strip()).is_relative_to(environment)
 
 

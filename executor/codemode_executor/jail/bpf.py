@@ -102,14 +102,12 @@ def _return(value: int) -> Instruction:
     return Instruction(RET_K, 0, 0, value)
 
 
-def _allow_if(
-    conditions: tuple[Condition, ...], refuse: Instruction
-) -> tuple[list[Instruction], list[int]]:
+def _allow_if(conditions: tuple[Condition, ...], refuse: Instruction) -> tuple[list[Instruction], list[int]]:
     """Return the block behind a matching number, and which of its values are the process id."""
     block: list[Instruction] = []
     pid_slots: list[int] = []
     for condition in conditions:
-        low = OFFSET_ARGS + 8 * condition.index
+        low = OFFSET_ARGS + 8 * condition.argument
         halves = [(low, 0)] + ([(low + 4, 32)] if condition.wide else [])
         for offset, shift in halves:
             mask = condition.mask >> shift & 0xFFFF_FFFF

@@ -13,9 +13,7 @@ class JailError(Exception):
         remedy: what the operator can change.
     """
 
-    def __init__(
-        self, layer: str, problem: str, *, remedy: str, errno: int | None = None
-    ) -> None:
+    def __init__(self, layer: str, problem: str, *, remedy: str, errno: int | None = None) -> None:
         self.layer = layer
         self.errno = errno
         self.problem = problem

@@ -14,6 +14,8 @@ PR_GET_NO_NEW_PRIVS = 39
 SECCOMP_SET_MODE_FILTER = 1
 SECCOMP_FILTER_FLAG_TSYNC = 1
 
+RLIM_INFINITY = 0xFFFF_FFFF_FFFF_FFFF
+
 CAPABILITY_VERSION_3 = 0x2008_0522
 
 
@@ -21,6 +23,12 @@ class SockFprog(ctypes.Structure):
     """`struct sock_fprog`: number of instructions and their address."""
 
     _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+class Rlimit(ctypes.Structure):
+    """`struct rlimit64`: the current and the highest permitted value."""
+
+    _fields_ = (("current", ctypes.c_uint64), ("maximum", ctypes.c_uint64))
 
 
 class CapHeader(ctypes.Structure):

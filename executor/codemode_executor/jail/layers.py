@@ -7,6 +7,7 @@ allows: namespaces before "identity", Landlock before "seccomp".
 
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
@@ -178,12 +179,14 @@ def _limits(context: Context) -> Outcome:
     elif headroom is not None:
         done.append(f"data unlimited: its size cannot be read on {sys.platform}")
     _lower_limit(resource.RLIMIT_CORE, 0)
-    _lower_limit(resource.RLIMIT_FSIZE, 0)
+    if stat.S_ISREG(os.fstat(STANDARD_ERROR).st_mode):
+        # The limit would swallow the text of every fatal error.
+        done.append("file size unlimited: standard error is a regular file")
+    else:
+        done.append(f"file size {_lower_limit(resource.RLIMIT_FSIZE, 0)}")
     # poll() refuses more entries than this limit, so it is the count of what was kept, not 0.
-    files = _lower_limit(
-        resource.RLIMIT_NOFILE, max(STANDARD_ERROR, *context.keep_fds) + 1
-    )
-    return _on(", ".join([*done, "core 0", "file size 0", f"descriptors below {files}"]))
+    files = _lower_limit(resource.RLIMIT_NOFILE, max(STANDARD_ERROR, *context.keep_fds) + 1)
+    return _on(", ".join([*done, "core 0", f"descriptors below {files}"]))
 
 
 def _identity(context: Context) -> Outcome:

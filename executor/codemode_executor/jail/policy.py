@@ -39,6 +39,4 @@ class JailPolicy(msgspec.Struct, frozen=True, kw_only=True):
         if not -20 <= self.nice <= 19:
             raise ValueError(f"nice must be between -20 and 19, not {self.nice}")
         if self.oom_score_adj is not None and not -1000 <= self.oom_score_adj <= 1000:
-            raise ValueError(
-                f"oom_score_adj must be between -1000 and 1000, not {self.oom_score_adj}"
-            )
+            raise ValueError(f"oom_score_adj must be between -1000 and 1000, not {self.oom_score_adj}")

@@ -4,38 +4,37 @@ A probe that succeeds leaves the host as it was: signal 0, a child that leaves a
 that is removed, a limit that is put back.
 """
 
+import ctypes
 import errno
 import os
 import socket
 import sys
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
 
 from codemode_executor.jail import kernel
 from codemode_executor.jail.errors import JailError
 from codemode_executor.jail.report import JailReport, ProbeResult
 from codemode_executor.jail.syscalls import architecture
 
-if sys.platform != "win32":
-    import resource
-
 _REFUSALS = frozenset({errno.EPERM, errno.EACCES, errno.ENOSYS})
 
 PTRACE_DETACH = 17
+RLIMIT_DATA = 2
 DISCARD_PORT = 9
 
 
-class _Parent(NamedTuple):
-    pid: int
-
-
-_parent: list[_Parent] = []
+_remembered_parent: int | None = None
 
 
 def remember_parent(pid: int) -> None:
     """Keep the parent's process id: a jailed process cannot ask for it."""
-    _parent[:] = [_Parent(pid)]
+    global _remembered_parent
+    _remembered_parent = pid
+
+
+def _parent() -> int:
+    return os.getppid() if _remembered_parent is None else _remembered_parent
 
 
 def _read_file() -> str:
@@ -72,8 +71,7 @@ def _connect() -> str:
     try:
         channel = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     except OSError:
-        number = _number("connect")
-        kernel.syscall(number, -1, 0, 0)
+        kernel.syscall(_number("connect"), -1, 0, 0)
         return "connect went through"
     with channel:
         channel.connect(("127.0.0.1", DISCARD_PORT))
@@ -101,7 +99,7 @@ def _execute() -> str:
 
 
 def _signal_parent() -> str:
-    pid = _parent[0].pid if _parent else os.getppid()
+    pid = _parent()
     os.kill(pid, 0)
     return f"may signal process {pid}"
 
@@ -112,29 +110,27 @@ def _unshare() -> str:
 
 
 def _trace() -> str:
-    pid = _parent[0].pid if _parent else os.getppid()
+    pid = _parent()
     # Detaching from a process that is not traced changes nothing and answers ESRCH.
     kernel.syscall(_number("ptrace"), PTRACE_DETACH, pid, 0, 0)
     return f"ptrace of process {pid} is answered"
 
 
 def _raise_limit() -> str:
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    resource.setrlimit(resource.RLIMIT_DATA, unlimited)
-    resource.setrlimit(resource.RLIMIT_DATA, before)
+    # Not through `resource`, which turns EPERM into a ValueError.
+    number = _number("prlimit64")
+    before = kernel.Rlimit()
+    unlimited = kernel.Rlimit(kernel.RLIM_INFINITY, kernel.RLIM_INFINITY)
+    kernel.syscall(number, 0, RLIMIT_DATA, ctypes.addressof(unlimited), ctypes.addressof(before))
+    kernel.syscall(number, 0, RLIMIT_DATA, ctypes.addressof(before))
     return "lifted RLIMIT_DATA"
 
 
 def _become_root() -> str:
-    before = os.getuid(), os.geteuid()
-    if sys.platform == "linux":
-        # The bare call changes this thread alone; the C library would signal all of them.
-        kernel.syscall(_number("setresuid"), -1, 0, -1)
-        kernel.syscall(_number("setresuid"), -1, before[1], -1)
-    else:
-        os.seteuid(0)
-        os.seteuid(before[1])
+    # The bare call changes this thread alone; the C library would signal all of them. The real
+    # uid stays, and is what the effective one goes back to.
+    kernel.syscall(_number("setresuid"), -1, 0, -1)
+    kernel.syscall(_number("setresuid"), -1, os.getuid(), -1)
     return "took uid 0"
 
 
@@ -156,13 +152,13 @@ PROBES: tuple[tuple[str, Callable[[], str]], ...] = (
     ("spawn", _spawn),
     ("execute", _execute),
     ("signal_parent", _signal_parent),
-    ("raise_limit", _raise_limit),
-    ("become_root", _become_root),
 )
 
 LINUX_PROBES: tuple[tuple[str, Callable[[], str]], ...] = (
     ("unshare", _unshare),
     ("trace", _trace),
+    ("raise_limit", _raise_limit),
+    ("become_root", _become_root),
 )
 
 
@@ -193,25 +189,18 @@ def run_self_test(timeout_s: float = 5.0) -> tuple[ProbeResult, ...]:
         JailError: the thread could not start, failed, or did not end within `timeout_s` seconds.
     """
     results: list[tuple[ProbeResult, ...]] = []
-    failures: list[Exception] = []
-
-    def run() -> None:
-        try:
-            results.append(self_test())
-        except Exception as failure:  # carried to the caller, who raises it
-            failures.append(failure)
-
-    thread = threading.Thread(target=run, name="jail-self-test", daemon=True)
+    thread = threading.Thread(target=lambda: results.append(self_test()), name="jail-self-test", daemon=True)
     remedy = "report this with the kernel's version: the self-test must run in any jail"
     try:
         thread.start()
     except RuntimeError as failure:
         raise JailError("self_test", str(failure), remedy=remedy) from failure
     thread.join(timeout_s)
-    if failures:
-        raise JailError("self_test", repr(failures[0]), remedy=remedy) from failures[0]
-    if not results:
+    if thread.is_alive():
         raise JailError("self_test", f"no answer within {timeout_s} s", remedy=remedy)
+    if not results:
+        # The thread has printed its traceback to standard error.
+        raise JailError("self_test", "its thread failed, see standard error", remedy=remedy)
     return results[0]
 
 

@@ -35,8 +35,8 @@ def prepare() -> None:
 def apply(policy: JailPolicy, keep_fds: Collection[int]) -> JailReport:
     """Jail the calling process; it must have one thread and no V8 isolate.
 
-    Afterwards 0 and 1 are the null device, 2 is unchanged (it should be a pipe: nothing can be
-    written to a regular file), `keep_fds` are open, and every other descriptor is closed.
+    Afterwards 0 and 1 are the null device, 2 is unchanged (a pipe to the zygote, for the text
+    of fatal errors), `keep_fds` are open, and every other descriptor is closed.
 
     Args:
         policy: what to apply and how strictly.

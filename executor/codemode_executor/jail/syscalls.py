@@ -78,13 +78,13 @@ ARCHITECTURES: Mapping[str, Architecture] = {
 
 
 class Condition(NamedTuple):
-    """Argument `index`, masked, must be one of `values`.
+    """An `argument`, by position and masked, must be one of `values`.
 
     The kernel reads an `int` argument from the lower half of the register and ignores the rest,
     so only pointers (`wide`) are compared in full. The value OWN_PID stands for the process id.
     """
 
-    index: int
+    argument: int
     values: tuple[int, ...]
     mask: int = 0xFFFF_FFFF
     wide: bool = False

@@ -61,8 +61,8 @@ def decode_json(text: bytes) -> object:
 def decode_args(args_json: bytes | str) -> list[object]:
     """A tool call's arguments as Python values, for hosts that dispatch strings.
 
-    JavaScript's numbers become ``int`` or ``float``, ``null`` and what JSON has no word for become ``None``, bytes of any
-    kind become ``bytes``.
+    JavaScript's numbers become ``int`` or ``float``, ``null`` and what JSON has no word for become ``None``, bytes of
+    any kind become ``bytes``.
 
     Args:
         args_json: the JSON array that left the isolate.
@@ -125,8 +125,8 @@ def encode_value(value: object) -> bytes:
     =====================================  =============================================
 
     Raises:
-        ValueRefused: an integer beyond 2^53 - 1, a cycle or deep nesting, or a type that is not listed; the message names
-            the path.
+        ValueRefused: an integer beyond 2^53 - 1, a cycle or deep nesting, or a type that is not listed; the message
+            names the path.
     """
     plain = _plain(value, "result", 0)
     try:
@@ -137,7 +137,7 @@ def encode_value(value: object) -> bytes:
 
 
 def _plain(value: object, path: str, depth: int) -> object:
-    if value is None or isinstance(value, (bool, str)) and type(value) in (bool, str):
+    if value is None or (isinstance(value, (bool, str)) and type(value) in (bool, str)):
         return value
     if depth > MAX_DEPTH:
         raise ValueRefused(f"{path} nests deeper than {MAX_DEPTH} levels, or is part of a cycle")
@@ -147,7 +147,8 @@ def _plain(value: object, path: str, depth: int) -> object:
         number = int(value)
         if abs(number) > MAX_SAFE_INTEGER:
             raise ValueRefused(
-                f"{path} is the integer {str(number)[:40]}; JavaScript rounds integers beyond 2^53 - 1: return it as a string"
+                f"{path} is the integer {str(number)[:40]}; JavaScript rounds integers beyond 2^53 - 1:"
+                " return it as a string"
             )
         return number
     if isinstance(value, float):
@@ -159,8 +160,10 @@ def _plain(value: object, path: str, depth: int) -> object:
     if isinstance(value, (list, tuple, set, frozenset)):
         items = cast("list[object]", value)
         return [_plain(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(items)]
-    if isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, (bytes, bytearray)):
         return {TAG: "Uint8Array", "data": base64.b64encode(value).decode()}
+    if isinstance(value, memoryview):
+        return _plain(bytes(cast("memoryview[int]", value)), path, depth)
     return _plain_object(value, path, depth)
 
 

@@ -1,7 +1,7 @@
 """Messages between the supervisor and a worker. msgpack, one struct per message, tagged.
 
-Guest payloads (arguments, results) travel as UTF-8 bytes that nobody on the way decodes. Each message of a run names it:
-a message for another run than the current one is a fault of the sender.
+Guest payloads (arguments, results) travel as UTF-8 bytes that nobody on the way decodes. Each message of a run names
+it: a message for another run than the current one is a fault of the sender.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ def load(name: str) -> bytes:
     Raises:
         AssetMissing: the bundle is not there; the message says how to build it.
     """
-    asset = resources.files(__package__).joinpath("assets", name)
+    asset = resources.files(__name__.rpartition(".")[0]).joinpath("assets", name)
     try:
         return asset.read_bytes()
     except FileNotFoundError:

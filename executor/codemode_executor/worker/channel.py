@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+
 import msgspec
 
 CALL = 1
@@ -11,6 +13,10 @@ CANCEL_TIMER = 4
 RESULT = 5
 FAILURE = 6
 TAKE = 7
+
+# Python loads a codec from a file when it is first used; inside the jail there are no files.
+for _name in ("ascii", "utf-8", "utf-16-le"):
+    codecs.lookup(_name)
 
 _decode_head = msgspec.json.Decoder(list[int]).decode
 

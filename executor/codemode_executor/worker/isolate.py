@@ -1,11 +1,11 @@
 """V8, through mini-racer's C interface. The only module that knows ``py_mini_racer``.
 
 mini-racer's Python classes cost more than the isolate itself and need an asyncio loop, so the shared library is used
-directly. It is a private interface of one exact version; ``tests/worker/test_isolate.py`` is the contract that an upgrade
-must meet.
+directly. It is a private interface of one exact version; ``tests/worker/test_isolate.py`` is the contract that an
+upgrade must meet.
 
-Every isolate has a thread of its own. Work is posted to it and answered in a callback *on that thread*; nothing here ever
-waits for an isolate that may be running guest code, except ``free``.
+Every isolate has a thread of its own. Work is posted to it and answered in a callback *on that thread*; nothing here
+ever waits for an isolate that may be running guest code, except ``free``.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Engine:
             raise EngineError(
                 f"mini-racer {installed} is installed; this version works with mini-racer=={SUPPORTED_VERSION} only"
             )
-        from py_mini_racer import _dll  # pyright: ignore[reportPrivateUsage]
+        from py_mini_racer import _dll
 
         try:
             self.dll = _dll.init_mini_racer(flags=flags)

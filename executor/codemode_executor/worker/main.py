@@ -204,8 +204,11 @@ class Worker:
     def _prepare(self) -> None:
         isolate = Isolate(self._engine, self._memory_bytes)
         isolate.load(self._harness)
-        self._buffer = isolate.attach(lambda: self._on_post())
+        self._buffer = isolate.attach(self._posted)
         self._isolate = isolate
+
+    def _posted(self) -> None:
+        self._on_post()
 
     def _open_reader(self) -> Isolate:
         reader = Isolate(self._engine, self._memory_bytes)

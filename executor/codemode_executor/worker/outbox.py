@@ -1,4 +1,4 @@
-"""The worker's way out. Any thread may send; nobody overtakes; the isolate's thread is made to wait when nobody reads."""
+"""The worker's way out. Any thread may send; nobody overtakes; when nobody reads, the isolate's thread has to wait."""
 
 from __future__ import annotations
 

@@ -43,14 +43,12 @@ class Script:
     def __init__(self, reading: Reading, namespaces: Sequence[str]) -> None:
         self._reading = reading
         names = f"const{{{','.join(namespaces)}}}=arguments[0];" if namespaces else ""
-        head = (
-            f'__start__(function(){{"use strict";{names}delete arguments[0];arguments.length=0;return({reading.open}'
-        )
+        head = f'__start__(function(){{"use strict";{names}delete arguments[0];arguments.length=0;return({reading.open}'
         self._first_line_shift = len(head)
         self.source = f"{head}{reading.body}{reading.close}\n)}})\n//# sourceURL={SOURCE_NAME}".encode(
             "utf-8", "replace"
         )
-        self._lines = reading.body.count("\n") + 1
+        self._lines = len(_LINE_END.findall(reading.body)) + 1
 
     def position(self, line: int, column: int) -> tuple[int, int] | None:
         """Line and column of the program for a position in ``source``, both from 1; ``None`` if it is not in it."""
@@ -88,7 +86,10 @@ class Script:
 
 
 _MAX_FRAMES = 50
-_FRAME = re.compile(rf"^ +at (?:(?P<name>[^\n]{{1,200}}) \()?{SOURCE_NAME}:(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}})\)?$", re.M)
+_LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")  # what V8 counts as the end of a line
+_FRAME = re.compile(
+    rf"^ +at (?:(?P<name>[^\n]{{1,200}}) \()?{SOURCE_NAME}:(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}})\)?$", re.M
+)
 _COMPILE_ERROR = re.compile(r"[^\n:]*:(?P<line>\d{1,9}): (?P<name>\w+): (?P<message>[^\n]*)")
 
 

@@ -1,7 +1,7 @@
 """One run from the worker's side: the program's text, its isolate, its bounds, its outcome.
 
-Two threads are here. The isolate's own brings what the program does (``_on_post``); the main loop brings everything else.
-What both touch is guarded by ``_lock``.
+Two threads are here. The isolate's own brings what the program does (``on_post``); the main loop brings everything
+else. What both touch is guarded by ``_lock``.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ class GuestRun:
             self._stop_kind, self._stop_message = kind, message
             self.deadline = time.monotonic() + SOFT_GRACE_S
             self._outbox.release()
-            self.isolate.deliver(
-                msgspec.json.encode([{"kind": _END, "code": kind, "message": message}])
-            )
+            self.isolate.deliver(msgspec.json.encode([{"kind": _END, "code": kind, "message": message}]))
 
     def stop(self, kind: int, message: str) -> None:
         """V8 has to be ended from outside. The caller frees the isolate, then calls ``stopped``."""

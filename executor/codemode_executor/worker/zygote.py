@@ -1,7 +1,7 @@
 """The zygote: a process with V8 loaded and no thread, that forks workers on request.
 
-Started by the supervisor with a clean environment; descriptor 3 is its socket. It is the workers' parent: it reaps them,
-keeps the tail of what they wrote to stderr, and says how they ended.
+Started by the supervisor with a clean environment; descriptor 3 is its socket. It is the workers' parent: it reaps
+them, keeps the tail of what they wrote to stderr, and says how they ended.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ class Zygote:
         except OSError as error:
             for fd in (reading, writing, descriptor):
                 os.close(fd)
-            self._send(wire.ForkFailed(worker, f"fork failed: {error.strerror} ({errno.errorcode.get(error.errno or 0)})"))
+            self._send(
+                wire.ForkFailed(worker, f"fork failed: {error.strerror} ({errno.errorcode.get(error.errno or 0)})")
+            )
             return
         if pid == 0:
             self._become_worker(descriptor, writing)

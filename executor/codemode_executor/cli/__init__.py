@@ -1,0 +1,5 @@
+"""The command ``codemode-executor``."""
+
+from .main import main
+
+__all__ = ["main"]
