@@ -6,6 +6,9 @@ A program that fails is an outcome: ``execute`` returns it in the envelope. What
     ├── BadRequest               BAD_REQUEST            the arguments of a call are unusable
     ├── ExecutorClosed           CLOSED                 the executor was closed, or its event loop ended
     ├── HardeningUnavailable     HARDENING_UNAVAILABLE  a required layer of the jail is not to be had
+    ├── NestingLimit             NESTING_LIMIT          a run was started from a tool of a run of a tool of …
+    ├── QueueFull                QUEUE_FULL             too many runs wait for a worker already
+    ├── QueueTimeout             QUEUE_TIMEOUT          the run waited too long for a worker
     ├── WorkerCrashed            WORKER_CRASHED         the run's worker process died
     └── WorkerStartFailed        WORKER_START_FAILED    no worker process can be started
 
@@ -43,6 +46,65 @@ class HardeningUnavailable(ExecutorError):
     """A layer of the jail that ``hardening="required"`` asks for is not to be had on this machine."""
 
     code = "HARDENING_UNAVAILABLE"
+
+
+class NestingLimit(ExecutorError):
+    """Runs started from inside tool calls are nested too deeply.
+
+    Attributes:
+        depth: the depth that was asked for.
+        limit: the deepest that is admitted.
+    """
+
+    code = "NESTING_LIMIT"
+
+    def __init__(self, depth: int, limit: int) -> None:
+        super().__init__(
+            f"a run was started from inside a tool call at depth {depth}; the limit is {limit}:"
+            " a tool that starts runs must not be callable from those runs"
+        )
+        self.depth = depth
+        self.limit = limit
+
+
+class QueueFull(ExecutorError):
+    """The run was not accepted: as many runs as may wait are waiting. Nothing has run.
+
+    Attributes:
+        queue_length: runs that wait.
+        retry_after_s: when there is likely to be room; seconds.
+    """
+
+    code = "QUEUE_FULL"
+
+    def __init__(self, queue_length: int, retry_after_s: float) -> None:
+        super().__init__(
+            f"{queue_length} runs are waiting for a worker, which is the limit (max_queue);"
+            f" there is likely to be room in {retry_after_s:.1f} s"
+        )
+        self.queue_length = queue_length
+        self.retry_after_s = retry_after_s
+
+
+class QueueTimeout(ExecutorError):
+    """The run waited for a worker as long as it may. Nothing has run.
+
+    Attributes:
+        waited_s: how long it waited; seconds.
+        queue_length: runs that still wait.
+        retry_after_s: when there is likely to be room; seconds.
+    """
+
+    code = "QUEUE_TIMEOUT"
+
+    def __init__(self, waited_s: float, queue_length: int, retry_after_s: float) -> None:
+        super().__init__(
+            f"the run waited {waited_s:.1f} s for a worker, which is the limit (queue_timeout_s);"
+            f" {queue_length} runs still wait, try again in {retry_after_s:.1f} s"
+        )
+        self.waited_s = waited_s
+        self.queue_length = queue_length
+        self.retry_after_s = retry_after_s
 
 
 class WorkerStartFailed(ExecutorError):
