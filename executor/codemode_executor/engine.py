@@ -60,9 +60,9 @@ class Engine:
         self._ids = itertools.count(1)
         self._runs: set[HostRun] = set()
         self._closed = False
-        self._guard = _until_the_loop_ends(weakref.ref(self))
+        self._guard = _until_the_loop_ends(self)
         _start(self._guard)
-        self._finalizer = weakref.finalize(self, Pool.abandon, self.pool)
+        self._finalizer = weakref.finalize(self, _abandon, self.pool, self.loop)
         _engines.add(self)
 
     @property
@@ -130,6 +130,14 @@ class Engine:
         if not self._closed:
             await self._end()
 
+    def abandon(self) -> None:
+        """Its loop was closed without ending it: kill what is left."""
+        if self.pid == os.getpid() and not self._closed:
+            self._closed = True
+            self._finalizer.detach()
+            self.pool.abandon()
+            _engines.discard(self)
+
     def forget(self) -> None:
         """In a forked child."""
         self._closed = True
@@ -137,13 +145,18 @@ class Engine:
         self.pool.forget()
 
 
-async def _until_the_loop_ends(reference: weakref.ref[Engine]) -> AsyncGenerator[None, None]:
+async def _until_the_loop_ends(engine: Engine) -> AsyncGenerator[None, None]:
+    """The loop closes it when it is shut down, and also when engine and generator are garbage together."""
     try:
         yield
     finally:
-        engine = reference()
-        if engine is not None:
-            await engine.end_with_loop()
+        await engine.end_with_loop()
+
+
+def _abandon(pool: Pool, loop: asyncio.AbstractEventLoop) -> None:
+    """The engine is garbage. An open loop ends it in order; a closed one can do nothing any more."""
+    if loop.is_closed():
+        pool.abandon()
 
 
 def _start(guard: AsyncGenerator[None, None]) -> None:

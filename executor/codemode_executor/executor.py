@@ -203,6 +203,8 @@ class IsolateExecutor:
             raise ExecutorClosed("the executor is closed")
         engine = self._engine
         if engine is None or not engine.usable:
+            if engine is not None:
+                engine.abandon()
             engine = self._engine = Engine(self._settings, self._tool_threads)
         elif engine.loop is not asyncio.get_running_loop():
             raise BadRequest("the executor serves another event loop, which is still open; make one for this loop")

@@ -75,6 +75,7 @@ class WorkerProcess(asyncio.Protocol):
         self._run: RunHandler | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._lost_task: asyncio.Task[None] | None = None
+        self._dead = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -116,7 +117,7 @@ class WorkerProcess(asyncio.Protocol):
         if self._hardening != "required":
             return
         try:
-            jail.require_sealed(jail.inspect(self.pid), ready.jail)
+            jail.require_sealed(jail.inspect(self.pid), jail.JailReport(self._hardening, ready.jail.layers))
         except jail.JailError as error:
             raise HardeningUnavailable(str(error)) from error
 
@@ -172,8 +173,8 @@ class WorkerProcess(asyncio.Protocol):
 
     async def gone(self) -> None:
         """Wait until the process is reaped and everybody who cares has been told."""
-        if self._lost_task is not None:
-            await asyncio.shield(self._lost_task)
+        if self._transport is not None:
+            await self._dead.wait()
 
     def abandon(self) -> None:
         """Kill the process without an event loop."""
@@ -243,6 +244,7 @@ class WorkerProcess(asyncio.Protocol):
             self._ready.exception()  # nobody has to wait for it
         run, self._run = self._run, None
         self._set(WorkerState.DEAD)
+        self._dead.set()
         if self._forked is not None:
             self._forked.kill()
             self._forked.close()
