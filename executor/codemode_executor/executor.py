@@ -4,37 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import itertools
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from . import jail
+from . import jail, machine
 from .contract import Detail, Dispatch, EngineReport, ExecuteResult, Provider, Usage
 from .errors import BadRequest, ExecutorClosed
+from .engine import Engine, Request
 from .limits import Limits
-from .pool import Pool, PoolSettings
+from .pool import Isolation, PoolSettings, PoolStats
 from .run import Ending, HostRun, OnLog
-from .tools import ToolTable, ToolThreads
+from .tools import ToolTable
 from .values import ValueRefused, decode_result, encode_value
 from .wire import messages as wire
 
 _NOTHING_RETURNED = "The program returned nothing: end it with `return value`, or with an expression."
 
 
+_DEFAULT_MIN_WORKERS = 2
+
+
 class IsolateExecutor:
     """Runs programs, each in a V8 isolate made for that one call, inside supervised and jailed worker processes.
 
-    Use it as an async context manager, or close it with ``aclose``. It belongs to the event loop that it is first used
-    on.
+    Use it as an async context manager, or close it with ``aclose``; one that is not closed ends with its event loop. It
+    serves one event loop at a time. After a fork of the host, the child's copy starts processes of its own.
 
     Args:
         limits: bounds of every run; a run may be given tighter ones.
         hardening: ``"required"`` (default) refuses to run anything unless every layer of the jail holds and is proved;
             ``"used"`` applies what the system offers; ``"off"`` is for debugging.
-        workers: worker processes.
+        isolation: ``"worker"`` (default) gives every run an isolate of its own, in a process that serves one run at a
+            time and many in turn; ``"process"`` gives every run a process of its own.
+        min_workers: processes that are kept ready.
+        max_workers: processes at the same time. A run that waits for its tools holds one. ``None``: 32, or as many as
+            fit into 80 % of the machine's or control group's memory. Runs that are started from inside a tool call
+            have, for each depth of nesting up to 4, as many workers again, so that they never wait for their callers.
+        max_queue: runs that may wait for a worker; a further one raises ``QueueFull``.
+        queue_timeout_s: how long one may wait, in seconds; then it raises ``QueueTimeout``.
+        idle_s: how long a worker beyond ``min_workers`` is kept without work, in seconds.
+        runs_per_worker: runs after which a worker is replaced.
+        zygote_forks, zygote_age_s: forks, and seconds, after which the process that workers are forked from is renewed,
+            and the address layout that they share with it.
+        tool_threads: threads for tools that are plain functions; further calls of such tools wait.
+        allow_overcommit: accept ``max_workers`` times ``Limits.memory_mb`` beyond the memory there is.
 
     Raises:
         BadRequest: an argument is unusable.
@@ -47,23 +62,58 @@ class IsolateExecutor:
         *,
         limits: Limits | None = None,
         hardening: jail.Hardening = "required",
-        workers: int = 1,
+        isolation: Isolation = "worker",
+        min_workers: int = _DEFAULT_MIN_WORKERS,
+        max_workers: int | None = None,
+        max_queue: int = 100,
+        queue_timeout_s: float = 30.0,
+        idle_s: float = 60.0,
+        runs_per_worker: int = 100,
+        zygote_forks: int = 256,
+        zygote_age_s: float = 900.0,
+        tool_threads: int = 64,
+        allow_overcommit: bool = False,
     ) -> None:
-        if hardening not in ("required", "used", "off"):
-            raise BadRequest(f'hardening must be "required", "used" or "off", not {hardening!r}')
-        if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 1000:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise BadRequest(f"workers must be a whole number from 1 to 1000, not {workers!r}")
         self._limits = limits or Limits()
-        self._pool = Pool(PoolSettings(workers=workers, hardening=hardening, limits=self._limits))
-        self._threads: ToolThreads | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._runs: set[HostRun] = set()
-        self._ids = itertools.count(1)
+        _one_of("hardening", hardening, ("required", "used", "off"))
+        _one_of("isolation", isolation, ("worker", "process"))
+        memory = machine.memory_bytes()
+        most = machine.default_max_workers(self._limits.memory_mb, memory) if max_workers is None else max_workers
+        _count("max_workers", most, 1, 10_000)
+        _count("min_workers", min_workers, 0, 10_000)
+        if max_workers is not None and min_workers > max_workers and min_workers != _DEFAULT_MIN_WORKERS:
+            raise BadRequest(f"min_workers={min_workers} is more than max_workers={max_workers}")
+        _count("max_queue", max_queue, 0, 1_000_000)
+        _count("runs_per_worker", runs_per_worker, 1, 1_000_000_000)
+        _count("zygote_forks", zygote_forks, 1, 1_000_000_000)
+        _count("tool_threads", tool_threads, 1, 10_000)
+        for name, seconds in (
+            ("queue_timeout_s", queue_timeout_s),
+            ("idle_s", idle_s),
+            ("zygote_age_s", zygote_age_s),
+        ):
+            _seconds(name, seconds)
+        if not allow_overcommit:
+            machine.check(most, self._limits.memory_mb, memory)
+        self._settings = PoolSettings(
+            min_workers=min(min_workers, most),
+            max_workers=most,
+            max_queue=max_queue,
+            queue_timeout_s=queue_timeout_s,
+            idle_s=idle_s,
+            runs_per_worker=runs_per_worker,
+            isolation=isolation,
+            hardening=hardening,
+            limits=self._limits,
+            zygote_forks=zygote_forks,
+            zygote_age_s=zygote_age_s,
+        )
+        self._tool_threads = tool_threads
+        self._engine: Engine | None = None
         self._closed = False
 
     async def __aenter__(self) -> Self:
-        self._bind()
-        self._pool.warm()
+        self._here().pool.warm()
         return self
 
     async def __aexit__(
@@ -80,6 +130,7 @@ class IsolateExecutor:
         env: Mapping[str, object] | None = None,
         limits: Limits | None = None,
         on_log: OnLog | None = None,
+        tenant: str | None = None,
     ) -> ExecuteResult:
         """Run one program.
 
@@ -90,34 +141,34 @@ class IsolateExecutor:
             env: what the program finds as ``this.env``, values as tools return them.
             limits: tighter bounds for this run; a bound that is wider than the executor's has no effect.
             on_log: called on the event loop with every log line as it arrives.
+            tenant: on whose behalf. Waiting runs of different tenants are admitted in turn.
 
         Returns:
             The envelope. A program that failed, in whatever way, is in ``error``.
 
         Raises:
             BadRequest: an argument is unusable; nothing has run.
-            WorkerStartFailed, HardeningUnavailable: no worker can be had; nothing has run.
+            QueueFull, QueueTimeout: no worker was to be had in time; nothing has run.
+            NestingLimit: started from inside a tool call, more than 4 deep; nothing has run.
+            WorkerStartFailed, HardeningUnavailable: no worker can be started; nothing has run.
             WorkerCrashed: the worker died during the run for a reason that is not a bound of it.
             ExecutorClosed: the executor is closed, or was during the run.
         """
-        threads = self._bind()
+        engine = self._here()
         bounds = self._limits if limits is None else self._limits.tightened(limits)
         _check_code(code, bounds)
-        table = ToolTable(providers, dispatch, threads)
-        env_json = _encode_env(env)
-        queued = time.monotonic()
-        worker = await self._pool.acquire()
-        run = HostRun(next(self._ids), worker, table, bounds, on_log, contextvars.copy_context())
-        self._runs.add(run)
-        try:
-            run.start(code.encode("utf-8", "replace").decode(), env_json)
-            ending = await run.wait()
-        except asyncio.CancelledError:
-            run.cancel()
-            raise
-        finally:
-            self._runs.discard(run)
-        return _envelope(run, ending, run.started - queued)
+        if tenant is not None and not isinstance(tenant, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BadRequest(f"tenant must be a string, not {type(tenant).__name__}")
+        request = Request(
+            code=code.encode("utf-8", "replace").decode(),
+            table=ToolTable(providers, dispatch, engine.threads),
+            env=_encode_env(env),
+            limits=bounds,
+            on_log=on_log,
+            tenant=tenant,
+        )
+        run, ending, queue_s = await engine.execute(request)
+        return _envelope(run, ending, queue_s)
 
     async def inspect(self) -> EngineReport:
         """What a worker is made of and what its jail proved, seen from inside and from outside.
@@ -126,35 +177,38 @@ class IsolateExecutor:
             WorkerStartFailed, HardeningUnavailable: no worker can be had.
             ExecutorClosed: the executor is closed.
         """
-        self._bind()
-        worker = await self._pool.acquire()
-        try:
-            return worker.report()
-        finally:
-            self._pool.give_back(worker)
+        return await self._here().inspect()
+
+    def stats(self) -> PoolStats | None:
+        """Counters of the worker pool, ``None`` before the first use."""
+        return None if self._engine is None else self._engine.pool.stats
 
     async def aclose(self) -> None:
         """End every run and every process. Runs in flight raise ``ExecutorClosed``. May be called twice."""
         self._closed = True
-        for run in tuple(self._runs):
-            run.close()
-        await self._pool.aclose()
+        engine = self._engine
+        if engine is not None and engine.usable:
+            await engine.aclose()
 
     @property
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids of the workers that live, for operators."""
-        return tuple(worker.pid for worker in self._pool.workers if worker.pid)
+        if self._engine is None:
+            return ()
+        return tuple(worker.pid for worker in self._engine.pool.workers if worker.pid)
 
-    def _bind(self) -> ToolThreads:
+    def _here(self) -> Engine:
+        """The engine of the running event loop."""
         if self._closed:
             raise ExecutorClosed("the executor is closed")
-        loop = asyncio.get_running_loop()
-        if self._threads is None:
-            self._loop = loop
-            self._threads = ToolThreads()
-        elif self._loop is not loop:
-            raise BadRequest("an executor belongs to the event loop that it was first used on; make one for this loop")
-        return self._threads
+        engine = self._engine
+        if engine is None or not engine.usable:
+            if engine is not None:
+                engine.abandon()
+            engine = self._engine = Engine(self._settings, self._tool_threads)
+        elif engine.loop is not asyncio.get_running_loop():
+            raise BadRequest("the executor serves another event loop, which is still open; make one for this loop")
+        return engine
 
 
 def execute_sync(
@@ -183,7 +237,7 @@ def execute_sync(
         task = asyncio.current_task()
         if task is not None:
             running.append((asyncio.get_running_loop(), task))
-        async with IsolateExecutor(limits=limits, hardening=hardening) as executor:
+        async with IsolateExecutor(limits=limits, hardening=hardening, min_workers=1) as executor:
             return await executor.execute(code, providers=providers, dispatch=dispatch, env=env, on_log=on_log)
 
     def work() -> None:
@@ -204,6 +258,21 @@ def execute_sync(
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise BadRequest(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def _count(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise BadRequest(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+
+
+def _seconds(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 1e9:
+        raise BadRequest(f"{name} must be a number of seconds greater than 0, not {value!r}")
 
 
 def _check_code(code: object, limits: Limits) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
+import time
 from collections.abc import Callable
 from enum import Enum
 from typing import Protocol, cast
@@ -40,6 +40,7 @@ class RunHandler(Protocol):
 
     id: int
 
+    def on_accepted(self) -> None: ...
     def on_calls(self, calls: list[wire.Call]) -> None: ...
     def on_logs(self, lines: list[tuple[int, str]]) -> None: ...
     def on_outcome(self, outcome: wire.Outcome) -> None: ...
@@ -59,6 +60,7 @@ class WorkerProcess(asyncio.Protocol):
         self.state = WorkerState.STARTING
         self.runs = 0
         self.baseline = 0
+        self.idle_since = 0.0
         self.started = False
         self.stop_reason = ""
         self._hardening: jail.Hardening = hardening
@@ -67,11 +69,13 @@ class WorkerProcess(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[wire.Ready] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
+        self._sock: socket.socket | None = None
         self._forked: Forked | None = None
         self._exited: asyncio.Future[Exit] | None = None
         self._run: RunHandler | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._lost_task: asyncio.Task[None] | None = None
+        self._dead = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -88,6 +92,7 @@ class WorkerProcess(asyncio.Protocol):
             HardeningUnavailable: a required layer of the jail is missing.
         """
         ours, theirs = socket.socketpair()
+        self._sock = ours
         try:
             self._forked, self._exited = await zygote.fork(theirs)
         except BaseException:
@@ -112,7 +117,7 @@ class WorkerProcess(asyncio.Protocol):
         if self._hardening != "required":
             return
         try:
-            jail.require_sealed(jail.inspect(self.pid), ready.jail)
+            jail.require_sealed(jail.inspect(self.pid), jail.JailReport(self._hardening, ready.jail.layers))
         except jail.JailError as error:
             raise HardeningUnavailable(str(error)) from error
 
@@ -133,7 +138,6 @@ class WorkerProcess(asyncio.Protocol):
     def begin(self, run: RunHandler, message: wire.Run) -> None:
         """Hand a run to the idle worker."""
         self.state = WorkerState.BUSY
-        self.runs += 1
         self._run = run
         self.send(message)
 
@@ -169,8 +173,25 @@ class WorkerProcess(asyncio.Protocol):
 
     async def gone(self) -> None:
         """Wait until the process is reaped and everybody who cares has been told."""
-        if self._lost_task is not None:
-            await asyncio.shield(self._lost_task)
+        if self._transport is not None:
+            await self._dead.wait()
+
+    def abandon(self) -> None:
+        """Kill the process without an event loop."""
+        if self._forked is not None and self.state is not WorkerState.DEAD:
+            self._forked.kill()
+            self._forked.close()
+            self.state = WorkerState.DEAD
+        if self._sock is not None:
+            self._sock.close()
+
+    def forget(self) -> None:
+        """In a forked child: close what was inherited; the process belongs to the parent."""
+        if self._forked is not None and self.state is not WorkerState.DEAD:
+            self._forked.close()
+        self.state = WorkerState.DEAD
+        if self._sock is not None:
+            self._sock.close()
 
     # --- asyncio.Protocol ---------------------------------------------------------------------------------------------
 
@@ -198,22 +219,35 @@ class WorkerProcess(asyncio.Protocol):
     async def _lost(self) -> None:
         """The socket is closed: learn how the process ended, then tell."""
         exited = Exit(None)
-        if self._forked is not None and self._exited is not None:
-            # A worker closes its socket only by ending. One that closed it and lives on is not waited for.
+        try:
+            if self._forked is not None and self._exited is not None:
+                exited = await self._exit_report(self._forked, self._exited)
+        finally:  # also when the loop is being ended and cancels everything
+            self._finish(exited)
+
+    async def _exit_report(self, forked: Forked, exited: asyncio.Future[Exit]) -> Exit:
+        """A worker closes its socket only by ending. One that closed it and lives on is not waited for."""
+        for _ in range(2):
             try:
-                exited = await asyncio.wait_for(asyncio.shield(self._exited), _EXIT_REPORT_TIMEOUT_S)
+                return await asyncio.wait_for(asyncio.shield(exited), _EXIT_REPORT_TIMEOUT_S)
             except TimeoutError:
-                self._forked.kill()
-                with contextlib.suppress(TimeoutError):
-                    exited = await asyncio.wait_for(asyncio.shield(self._exited), _EXIT_REPORT_TIMEOUT_S)
-            self._forked.close()
+                forked.kill()
+        return Exit(None)
+
+    def _finish(self, exited: Exit) -> None:
+        if self.state is WorkerState.DEAD:
+            return
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         if not self._ready.done():
             self._ready.set_exception(_start_failure(exited, self.stop_reason))
-            self._ready.exception()
+            self._ready.exception()  # nobody has to wait for it
         run, self._run = self._run, None
         self._set(WorkerState.DEAD)
+        self._dead.set()
+        if self._forked is not None:
+            self._forked.kill()
+            self._forked.close()
         if run is not None:
             run.on_lost(exited)
 
@@ -240,6 +274,8 @@ class WorkerProcess(asyncio.Protocol):
             # A program goes on until its isolate is freed; what it says after its outcome has no effect.
             if isinstance(message, wire.Outcome):
                 raise _ProtocolError("a second outcome")
+        elif isinstance(message, wire.Accepted):
+            run.on_accepted()
         elif isinstance(message, wire.Calls):
             run.on_calls(message.calls)
         elif isinstance(message, wire.Logs):
@@ -263,6 +299,7 @@ class WorkerProcess(asyncio.Protocol):
 
     def _set(self, state: WorkerState) -> None:
         self.state = state
+        self.idle_since = time.monotonic()
         self._on_change(self)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import signal
 import time
 from collections.abc import Callable
 from enum import Enum
@@ -21,12 +22,18 @@ from .wire import messages as wire
 from .zygote import Exit
 
 _WATCH_S = 0.02
+_ACCEPT_TIMEOUT_S = 5.0
 _NOTICES = 8
+_NEARLY = 0.8
 _NOTICE = len(wire.LEVELS) - 1
 
 _log = logging.getLogger("codemode_executor")
 
 OnLog = Callable[[LogLine], None]
+
+
+class NotAccepted(WorkerCrashed):
+    """The worker died before it took the run: nothing of the program has run, so it may be tried elsewhere."""
 
 
 class RunState(Enum):
@@ -87,6 +94,7 @@ class HostRun:
         self.bytes_in = 0
         self.memory_peak = 0
         self.started = 0.0
+        self.accepted = False
         self.ended = 0.0
         self.tasks: set[asyncio.Task[None]] = set()
         self._worker = worker
@@ -97,7 +105,8 @@ class HostRun:
         self._loop = asyncio.get_running_loop()
         self._ending: asyncio.Future[Ending] = self._loop.create_future()
         self._verdict: Ending | None = None
-        self._timers: list[asyncio.TimerHandle] = []
+        # Runs out when the worker should have taken the run, then when it should have ended it.
+        self._deadline: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
         self._open_calls: set[int] = set()
         self._tools_since = 0.0
@@ -130,11 +139,16 @@ class HostRun:
         )
         self.started = time.monotonic()
         self.bytes_in += len(code)
-        self._timers.append(self._loop.call_later(limits.timeout_s + GRACE_S, self._overdue))
+        self._deadline = self._loop.call_later(_ACCEPT_TIMEOUT_S, self._not_accepted)
         self._watch_timer = self._loop.call_later(_WATCH_S, self._watch)
         if limits.cpu_s is not None:
             self._cpu_before = processor_seconds(self._worker.pid)
         self._worker.begin(self, message)
+
+    @property
+    def wall_s(self) -> float | None:
+        """How long the program ran; ``None`` if it did not, or still does."""
+        return self.ended - self.started if self.ended and self.accepted else None
 
     async def wait(self) -> Ending:
         """The end of the run.
@@ -152,7 +166,7 @@ class HostRun:
         self._verdict = Ending(wire.OUTCOME_CANCELLED, message="cancelled")
         self._cancel_tools()
         self._worker.send(wire.Cancel(self.id))
-        self._timers.append(self._loop.call_later(GRACE_S, self._worker.kill, "cancelled"))
+        self._set_deadline(GRACE_S, self._worker.kill, "cancelled")
 
     def close(self) -> None:
         """The executor is being closed."""
@@ -161,6 +175,23 @@ class HostRun:
         self._cancel_tools()
         self._worker.kill("closed")
         self._fail(ExecutorClosed("the executor was closed while the run was in flight"))
+
+    def on_accepted(self) -> None:
+        """The run has reached the worker; its time runs from now."""
+        if self.accepted:
+            return
+        self.accepted = True
+        if self.state is RunState.RUNNING:
+            self.started = time.monotonic()
+            self._set_deadline(self._limits.timeout_s + GRACE_S, self._overdue)
+
+    def _set_deadline(self, delay_s: float, action: Callable[..., None], *args: object) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self._loop.call_later(delay_s, action, *args)
+
+    def _not_accepted(self) -> None:
+        self._worker.kill(f"the worker did not take the run within {_ACCEPT_TIMEOUT_S:g} s")
 
     # --- bounds -------------------------------------------------------------------------------------------------------
 
@@ -258,6 +289,11 @@ class HostRun:
             self._end(self._verdict)
         elif any(mark in exit.stderr for mark in _OUT_OF_MEMORY):
             self._end(_memory_ending(self._limits, None))
+        elif not self.accepted:
+            self._fail(NotAccepted("the worker process ended before it took the run"))
+        elif exit.status == -signal.SIGKILL and self.memory_peak > _NEARLY * self._limits.memory_mb * MIB:
+            # Nobody here killed it, and it was about to be: the kernel was short of memory first.
+            self._end(_memory_ending(self._limits, self.memory_peak))
         else:
             reason = self._worker.stop_reason
             text = f"the worker process died: {describe_exit(exit)}"
@@ -334,10 +370,9 @@ class HostRun:
         if self._tools_since:
             self.tool_s += self.ended - self._tools_since
             self._tools_since = 0.0
-        for timer in self._timers:
-            timer.cancel()
-        if self._watch_timer is not None:
-            self._watch_timer.cancel()
+        for timer in (self._deadline, self._watch_timer):
+            if timer is not None:
+                timer.cancel()
         return True
 
 

@@ -17,6 +17,7 @@ from .wire import zygote as wire
 from .wire.framing import FrameDecoder, encode_frame
 
 _START_TIMEOUT_S = 30.0
+_KILL_TIMEOUT_S = 5.0
 _MAX_REPLY = 64 * 1024
 _STDERR_TAIL = 8192
 
@@ -51,12 +52,12 @@ class Exit:
 class Zygote:
     """Args:
     setup: what it makes of itself.
-    on_lost: called once, when it is gone without having been retired.
+    on_gone: called once, when the process is gone.
     """
 
-    def __init__(self, setup: wire.Setup, on_lost: Callable[[str], None]) -> None:
+    def __init__(self, setup: wire.Setup, on_gone: Callable[[Zygote], None]) -> None:
         self._setup = setup
-        self._on_lost = on_lost
+        self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
         self._frames = FrameDecoder(_MAX_REPLY)
         self._started: asyncio.Future[None] = self._loop.create_future()
@@ -64,8 +65,8 @@ class Zygote:
         self._exits: dict[int, asyncio.Future[Exit]] = {}
         self._descriptors: list[int] = []
         self._stderr = bytearray()
-        self._gone = False
-        self._retired = False
+        self.gone = False
+        self._reaping: asyncio.Task[None] | None = None
         self._next = 0
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -105,7 +106,13 @@ class Zygote:
         Raises:
             WorkerStartFailed: the zygote is gone, or the operating system refused.
         """
-        await self.started()
+        try:
+            await self.started()
+            if self.gone:
+                raise WorkerStartFailed("the zygote process ended")
+        except BaseException:
+            sock.close()
+            raise
         self._next += 1
         worker = self._next
         forked: asyncio.Future[Forked] = self._loop.create_future()
@@ -118,20 +125,29 @@ class Zygote:
             self._lost(f"the zygote's socket failed: {error}")
         finally:
             sock.close()
-        return await asyncio.shield(forked), exited
+        try:
+            return await asyncio.shield(forked), exited
+        except asyncio.CancelledError:
+            forked.add_done_callback(_discard)
+            raise
 
     def retire(self) -> None:
         """Fork no more. The process leaves when its last worker has."""
-        if not self._retired and not self._gone:
-            self._retired = True
+        if not self.gone:
             with contextlib.suppress(OSError):
                 self._send(wire.Retire())
 
+    @property
+    def is_ready(self) -> bool:
+        """The engine is loaded."""
+        return not self.gone and self._started.done() and self._started.exception() is None
+
     async def close(self, timeout_s: float) -> None:
         """Give the process ``timeout_s`` to leave on its own, then kill it; wait until it is reaped."""
-        self._retired = True
-        self._detach("closed")
-        self._control.close()
+        self._detach("the executor was closed")
+        if self._reaping is not None:
+            await asyncio.shield(self._reaping)
+            return
         try:
             await asyncio.wait_for(self._reaped(), timeout_s)
         except TimeoutError:
@@ -142,10 +158,17 @@ class Zygote:
         while self._process.poll() is None:
             await asyncio.sleep(0.002)
 
-    def kill_now(self) -> None:
-        """For when no event loop is left to wait with."""
-        self._process.kill()
-        self._process.wait(5)
+    def abandon(self) -> None:
+        """Kill the process without an event loop."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(_KILL_TIMEOUT_S)
+        self._close_descriptors()
+
+    def forget(self) -> None:
+        """In a forked child: close what was inherited; the process belongs to the parent."""
+        self._process.returncode = 0  # its end is not this process's to wait for
+        self._close_descriptors()
 
     # --- the socket ---------------------------------------------------------------------------------------------------
 
@@ -178,12 +201,7 @@ class Zygote:
                 self._started.set_result(None)
         elif isinstance(message, wire.Forked):
             forked = Forked(message.pid, self._descriptors.pop(0))
-            future = self._forks.pop(message.worker)
-            if future.cancelled():
-                forked.kill()
-                forked.close()
-            else:
-                future.set_result(forked)
+            self._forks.pop(message.worker).set_result(forked)
         elif isinstance(message, wire.ForkFailed):
             self._exits.pop(message.worker, None)
             self._forks.pop(message.worker).set_exception(WorkerStartFailed(message.message))
@@ -204,24 +222,22 @@ class Zygote:
         del self._stderr[:-_STDERR_TAIL]
 
     def _lost(self, reason: str) -> None:
-        if self._gone:
+        if self.gone:
             return
         with contextlib.suppress(OSError):
             self._read_stderr()
         said = self._stderr.decode("utf-8", "replace").strip()
-        was_retired = self._retired
         self._detach(f"{reason}: {said}" if said else reason)
-        self._process.poll()
-        if not was_retired:
-            self._on_lost(reason)
+        self._reaping = self._loop.create_task(self._reaped())
+        self._on_gone(self)
 
     def _detach(self, reason: str) -> None:
-        if self._gone:
+        if self.gone:
             return
-        self._gone = True
+        self.gone = True
         self._loop.remove_reader(self._control)
         self._loop.remove_reader(self._stderr_fd)
-        os.close(self._stderr_fd)
+        self._close_descriptors()
         failure = WorkerStartFailed(reason)
         for future in (self._started, *self._forks.values()):
             if not future.done():
@@ -232,9 +248,22 @@ class Zygote:
                 future.set_result(Exit(None))
         self._forks.clear()
         self._exits.clear()
+
+    def _close_descriptors(self) -> None:
+        self._control.close()
+        if self._stderr_fd >= 0:
+            os.close(self._stderr_fd)
+            self._stderr_fd = -1
         for fd in self._descriptors:
             os.close(fd)
         self._descriptors.clear()
+
+
+def _discard(future: asyncio.Future[Forked]) -> None:
+    """Nobody waits for this worker any more."""
+    if future.exception() is None:
+        future.result().kill()
+        future.result().close()
 
 
 def _spawn(control: socket.socket, stderr: int) -> subprocess.Popen[bytes]:

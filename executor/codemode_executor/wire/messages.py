@@ -88,6 +88,12 @@ class StartFailed(msgspec.Struct, tag="start_failed", array_like=True, frozen=Tr
     hardening: bool
 
 
+class Accepted(msgspec.Struct, tag="accepted", array_like=True, frozen=True):
+    """The run has reached the worker: its time runs. Without this message, nothing of the program has run."""
+
+    run: int
+
+
 class Call(msgspec.Struct, array_like=True, frozen=True):
     """One tool call; ``args`` is JSON, an array."""
 
@@ -142,7 +148,7 @@ class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
     retire: bool
 
 
-ToSupervisor = Ready | StartFailed | Calls | Logs | Outcome | Idle
+ToSupervisor = Ready | StartFailed | Accepted | Calls | Logs | Outcome | Idle
 
 LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice")
 

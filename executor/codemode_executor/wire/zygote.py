@@ -6,7 +6,10 @@ import msgspec
 
 
 class Setup(msgspec.Struct, tag="setup", array_like=True, frozen=True):
-    """First message: what the zygote makes of itself, and of every worker."""
+    """First message: what the zygote makes of itself, and of every worker.
+
+    ``one_run``: a worker serves one run and prepares nothing for another.
+    """
 
     v8_flags: list[str]
     hardening: str
@@ -14,6 +17,7 @@ class Setup(msgspec.Struct, tag="setup", array_like=True, frozen=True):
     memory_bytes: int
     max_frame_bytes: int
     seccomp_action: str
+    one_run: bool
 
 
 class Fork(msgspec.Struct, tag="fork", array_like=True, frozen=True):

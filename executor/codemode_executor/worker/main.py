@@ -31,6 +31,7 @@ class Worker:
     harness, reader: the bundles.
     memory_bytes: V8's heap limit for a run.
     max_frame_bytes: largest message accepted.
+    one_run: nothing is prepared for a second run.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Worker:
         reader: bytes,
         memory_bytes: int,
         max_frame_bytes: int,
+        one_run: bool,
     ) -> None:
         self._sock = sock
         self._sock.setblocking(False)
@@ -63,7 +65,7 @@ class Worker:
         self._isolate: Isolate | None = None
         self._buffer = memoryview(b"")
         self._ending: GuestRun | None = None
-        self._retire = False
+        self._retire = one_run
 
     @property
     def descriptors(self) -> tuple[int, int]:
@@ -135,6 +137,7 @@ class Worker:
             raise RuntimeError("a run was sent to a worker that is not idle")
         isolate, self._isolate = self._isolate, None
         self._outbox.rearm()
+        self._outbox.send(wire.encode(wire.Accepted(message.run)))
         self._timers.clear()
         self._timer_serial.clear()
         run = self._run = GuestRun(message, isolate, self._buffer, self._outbox, self._wake_up)

@@ -27,6 +27,8 @@ from .main import Worker
 CONTROL_FD = 3
 _STDERR_TAIL = 4096
 _MAX_REQUEST = 64 * 1024
+_NICE = 10
+_OOM_SCORE = 900
 
 
 @dataclass
@@ -160,6 +162,7 @@ class Zygote:
                 reader=self._reader,
                 memory_bytes=setup.memory_bytes,
                 max_frame_bytes=setup.max_frame_bytes,
+                one_run=setup.one_run,
             )
             worker.seal(_policy(setup))
             worker.serve()
@@ -185,7 +188,14 @@ class Zygote:
 def _policy(setup: wire.Setup) -> JailPolicy:
     hardening: Hardening = setup.hardening  # pyright: ignore[reportAssignmentType]
     action: SeccompAction = setup.seccomp_action  # pyright: ignore[reportAssignmentType]
-    return JailPolicy(hardening=hardening, data_bytes=setup.data_headroom_bytes, seccomp_action=action)
+    return JailPolicy(
+        hardening=hardening,
+        data_bytes=setup.data_headroom_bytes,
+        seccomp_action=action,
+        # A program that computes must not slow its host down, and when memory runs out it goes first.
+        nice=_NICE,
+        oom_score_adj=_OOM_SCORE,
+    )
 
 
 def _pidfd_of_parent() -> int | None:

@@ -2,6 +2,7 @@
 // kept with their name. A value that cannot be printed becomes a placeholder: logging never fails a program.
 import { LOG, sendNow } from './channel.js'
 import { print } from './describe.js'
+import { limits } from './limits.js'
 import { defineProperty, stringSlice } from './primordials.js'
 
 const ERROR = 2
@@ -9,9 +10,9 @@ const LEVELS = ['log', 'warn', 'error', 'info', 'debug', 'trace', 'dir', 'table'
 const NOTICE = LEVELS.length // what the harness itself has to say
 const QUIET = ['group', 'groupCollapsed', 'groupEnd', 'time', 'timeLog', 'timeEnd', 'count', 'countReset', 'clear']
 
-export const installConsole = (console, limits) => {
-  let unitsLeft = limits.logBytes
-  let linesLeft = limits.logLines
+export const installConsole = (console) => {
+  let units = 0
+  let lines = 0
   let dropped = false
 
   const emit = (level, line) => sendNow(LOG + ',' + level + ',' + line.length, line)
@@ -20,15 +21,16 @@ export const installConsole = (console, limits) => {
     let line = ''
     for (let i = 0; i < args.length; i++) line += (i === 0 ? '' : ' ') + print(args[i])
     if (dropped) return
-    if (linesLeft === 0 || line.length > unitsLeft) {
+    const room = limits.logBytes - units
+    if (lines === limits.logLines || line.length > room) {
       dropped = true
-      if (linesLeft !== 0 && unitsLeft > 0) emit(level, stringSlice(line, 0, unitsLeft))
+      if (lines !== limits.logLines && room > 0) emit(level, stringSlice(line, 0, room))
       emit(NOTICE, 'Further log output was dropped: the limit is ' + limits.logLines + ' lines and ' +
         limits.logBytes + ' bytes (Limits.log_lines, Limits.log_bytes)')
       return
     }
-    linesLeft -= 1
-    unitsLeft -= line.length
+    lines += 1
+    units += line.length
     emit(level, line)
   }
 

@@ -8,6 +8,7 @@ import { FAILURE, RESULT, attach, finish, flush, isClosed, take } from './channe
 import { parseMessage } from './codec.js'
 import { installConsole } from './console.js'
 import { describeThrown } from './describe.js'
+import { limits } from './limits.js'
 import { apply, defineProperty, hasOwn } from './primordials.js'
 import { encodeResult } from './result.js'
 import { installTimers } from './timers.js'
@@ -18,10 +19,9 @@ const FAILED = 1
 const DUE = 2
 const END = 3
 
-let tools
+const tools = createTools()
 let fireTimer
 let start
-let resultBytes
 
 const fail = (kind, { name, message, stack }) => {
   finish(FAILURE + ',' + kind + ',' + name.length + ',' + message.length + ',' + stack.length, name + message + stack)
@@ -39,9 +39,9 @@ const conclude = (value) => {
   } catch (error) {
     return fail(ANSWER, describeThrown(error))
   }
-  if (text !== undefined && text.length > resultBytes) {
+  if (text !== undefined && text.length > limits.resultBytes) {
     return fail(RESULT_SIZE, { name: '', stack: '', message: 'the result is ' + text.length + ' characters long; the limit is ' +
-      resultBytes + ' bytes (Limits.result_bytes): return less' })
+      limits.resultBytes + ' bytes (Limits.result_bytes): return less' })
   }
   if (text === undefined) finish(RESULT + ',0,0', '')
   else finish(RESULT + ',1,' + text.length, text)
@@ -59,12 +59,22 @@ const run = async (program) => {
   conclude(value)
 }
 
+// Before there is a program: all that does not depend on one. What every run needs is called once, which compiles it.
+const prepare = (post) => {
+  const buffer = attach(post)
+  const log = installConsole(globalThis.console)
+  fireTimer = installTimers(globalThis, (error) => log('Uncaught (in a timer): ' + describeThrown(error).message))
+  encodeResult([{ ready: 1 }])
+  parseMessage('[]')
+  return buffer
+}
+
 const configure = (config) => {
-  const log = installConsole(globalThis.console, config)
-  const reportTimerError = (error) => log('Uncaught (in a timer): ' + describeThrown(error).message)
-  fireTimer = installTimers(globalThis, reportTimerError)
-  tools = createTools(config)
-  resultBytes = config.resultBytes
+  limits.logBytes = config.logBytes
+  limits.logLines = config.logLines
+  limits.argumentBytes = config.argumentBytes
+  limits.resultBytes = config.resultBytes
+  limits.callsInFlight = config.callsInFlight
   const spaces = {}
   for (let i = 0; i < config.providers.length; i++) {
     const { name, hasThen } = config.providers[i]
@@ -112,7 +122,7 @@ const deliver = (text) => {
 
 export default function port() {
   if (this === null) return take()
-  if (typeof this === 'function') return attach(this)
+  if (typeof this === 'function') return prepare(this)
   if (!isClosed()) deliver(this)
   return undefined
 }

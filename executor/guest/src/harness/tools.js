@@ -1,11 +1,12 @@
 // Provider namespaces and the calls that leave through them.
 import { CALL, isClosed, send } from './channel.js'
 import { encodeArguments } from './codec.js'
+import { limits } from './limits.js'
 import {
   ErrorCtor, PromiseCtor, ProxyCtor, defineProperty, hasOwn, safeMap, toWellFormed,
 } from './primordials.js'
 
-export const createTools = (limits) => {
+export const createTools = () => {
   const pending = safeMap()
   let nextId = 0
   let inFlight = 0
