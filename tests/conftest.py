@@ -34,7 +34,9 @@ def orphans_come_here() -> None:
 async def executor(hardening: Hardening) -> AsyncIterator[IsolateExecutor]:
     """The module's executor: one worker, so that every test meets what the one before left."""
     before = Traces.take()
-    async with IsolateExecutor(limits=Limits(timeout_s=20, memory_mb=64), hardening=hardening) as instance:
+    async with IsolateExecutor(
+        limits=Limits(timeout_s=20, memory_mb=64), hardening=hardening, min_workers=1, max_workers=1
+    ) as instance:
         await _still_works(instance)
         yield instance
     left = await settle(before)

@@ -107,9 +107,7 @@ def test_an_error_says_what_went_wrong_and_carries_it(
 
 # Errors cross process borders in hosts that use pools of processes.
 @EVERY_SAMPLE
-def test_an_error_survives_pickling(
-    error: ExecutorError, words: list[str], fields: dict[str, object]
-) -> None:
+def test_an_error_survives_pickling(error: ExecutorError, words: list[str], fields: dict[str, object]) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
     assert (str(copy), copy.code, vars(copy)) == (str(error), error.code, fields)

@@ -356,7 +356,7 @@ async def test_timeout_of_the_host_around_execute(executor: IsolateExecutor) -> 
 async def test_closing_with_runs_in_flight(hardening: Hardening) -> None:
     before = Traces.take()
     hanging = Hanging()
-    executor = IsolateExecutor(hardening=hardening)
+    executor = IsolateExecutor(hardening=hardening, max_workers=1)
     running = asyncio.ensure_future(executor.execute(FOREVER, providers=hanging.providers))
     await hanging.entered.wait()
     waiting = asyncio.ensure_future(executor.execute("1"))
@@ -393,7 +393,7 @@ async def test_closing_ends_calls_that_nobody_awaited(hardening: Hardening) -> N
 @pytest.mark.parametrize("delay_s", [0, 0.001, 0.05, 0.12, 0.15, 0.17, 0.2])
 async def test_closing_while_workers_start(hardening: Hardening, delay_s: float) -> None:
     before = Traces.take()
-    async with IsolateExecutor(hardening=hardening, workers=3):
+    async with IsolateExecutor(hardening=hardening, min_workers=3):
         await asyncio.sleep(delay_s)
     assert not await settle(before)
 
@@ -418,7 +418,7 @@ async def test_two_executors_at_once(executor: IsolateExecutor, hardening: Harde
 
 
 async def test_runs_share_workers_and_do_not_meet(hardening: Hardening) -> None:
-    async with IsolateExecutor(hardening=hardening, workers=2) as executor:
+    async with IsolateExecutor(hardening=hardening, min_workers=2, max_workers=2) as executor:
 
         async def one(n: int) -> object:
             async def mine() -> int:

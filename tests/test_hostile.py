@@ -272,7 +272,9 @@ async def test_array_to_json_changes_only_the_programs_own_values(
     assert outcome.error is None
     assert outcome.result["list"] == [1, 2]
     called = outcome.result["called"]
-    assert seen == [([1], 2)] or (seen == [] and "must be a JSON array" in called)
+    # What a program does to its own arrays is its own business; the list of arguments is ours.
+    assert seen == [("forged", 2)]
+    assert called == ["forged", 2]
 
 
 async def test_object_prototype_then_cannot_take_the_answer(executor: IsolateExecutor) -> None:

@@ -68,9 +68,7 @@ def test_the_largest_value_is_accepted_and_no_more(name: str) -> None:
     top = MAXIMA[name]
     assert getattr(limits(**{name: top}), name) == top
     over = math.nextafter(top, math.inf) if name in SECONDS else top + 1
-    assert refusal(**{name: over}) == (
-        f"Limits.{name} is {over!r}; the largest value that is carried is {top!r}"
-    )
+    assert refusal(**{name: over}) == (f"Limits.{name} is {over!r}; the largest value that is carried is {top!r}")
 
 
 @EVERY
@@ -84,17 +82,13 @@ def test_the_smallest_value_is_accepted_and_no_less(name: str) -> None:
 @EVERY
 @pytest.mark.parametrize("value", [0, -1, -(10**9)])
 def test_refuses_what_is_not_positive(name: str, value: int) -> None:
-    assert refusal(**{name: value}) == (
-        f"Limits.{name} must be greater than 0 and finite, not {value!r}"
-    )
+    assert refusal(**{name: value}) == (f"Limits.{name} must be greater than 0 and finite, not {value!r}")
 
 
 @pytest.mark.parametrize("name", sorted(SECONDS))
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_refuses_seconds_that_are_not_finite(name: str, value: float) -> None:
-    assert refusal(**{name: value}) == (
-        f"Limits.{name} must be greater than 0 and finite, not {value!r}"
-    )
+    assert refusal(**{name: value}) == (f"Limits.{name} must be greater than 0 and finite, not {value!r}")
 
 
 @EVERY

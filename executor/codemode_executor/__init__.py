@@ -20,11 +20,15 @@ from .errors import (
     ExecutorClosed,
     ExecutorError,
     HardeningUnavailable,
+    NestingLimit,
+    QueueFull,
+    QueueTimeout,
     WorkerCrashed,
     WorkerStartFailed,
 )
 from .executor import IsolateExecutor, execute_sync
 from .limits import Limits
+from .pool import PoolStats
 
 __all__ = [
     "BadRequest",
@@ -39,7 +43,11 @@ __all__ = [
     "IsolateExecutor",
     "Limits",
     "LogLine",
+    "NestingLimit",
+    "PoolStats",
     "Provider",
+    "QueueFull",
+    "QueueTimeout",
     "Tool",
     "Usage",
     "WorkerCrashed",

@@ -59,6 +59,7 @@ class Engine:
         self._token = next(self._tokens)
         self._ids = itertools.count(1)
         self._runs: set[HostRun] = set()
+        self._trailing: set[HostRun] = set()  # over, with tool calls that nobody awaited
         self._closed = False
         self._guard = _until_the_loop_ends(self)
         _start(self._guard)
@@ -102,7 +103,16 @@ class Engine:
             finally:
                 self._runs.discard(run)
                 self.pool.release(worker, run.wall_s)
+                self._trail(run)
         raise AssertionError("unreachable")
+
+    def _trail(self, run: HostRun) -> None:
+        """Keep a run whose tool calls go on, so that they are ended with the engine."""
+        if not run.tasks:
+            return
+        self._trailing.add(run)
+        for task in run.tasks:
+            task.add_done_callback(lambda _: None if run.tasks else self._trailing.discard(run))
 
     async def inspect(self) -> EngineReport:
         """What a worker is made of."""
@@ -121,6 +131,8 @@ class Engine:
         self._closed = True
         for run in tuple(self._runs):
             run.close()
+        for run in tuple(self._trailing):
+            run.cancel_tools()
         await self.pool.aclose()
         self._finalizer.detach()
         _engines.discard(self)

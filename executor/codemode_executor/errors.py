@@ -66,6 +66,9 @@ class NestingLimit(ExecutorError):
         self.depth = depth
         self.limit = limit
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.depth, self.limit)
+
 
 class QueueFull(ExecutorError):
     """The run was not accepted: as many runs as may wait are waiting. Nothing has run.
@@ -84,6 +87,9 @@ class QueueFull(ExecutorError):
         )
         self.queue_length = queue_length
         self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.queue_length, self.retry_after_s)
 
 
 class QueueTimeout(ExecutorError):
@@ -105,6 +111,9 @@ class QueueTimeout(ExecutorError):
         self.waited_s = waited_s
         self.queue_length = queue_length
         self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.waited_s, self.queue_length, self.retry_after_s)
 
 
 class WorkerStartFailed(ExecutorError):

@@ -11,8 +11,8 @@ from typing import Self
 
 from . import jail, machine
 from .contract import Detail, Dispatch, EngineReport, ExecuteResult, Provider, Usage
-from .errors import BadRequest, ExecutorClosed
 from .engine import Engine, Request
+from .errors import BadRequest, ExecutorClosed
 from .limits import Limits
 from .pool import Isolation, PoolSettings, PoolStats
 from .run import Ending, HostRun, OnLog

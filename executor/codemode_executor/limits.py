@@ -55,7 +55,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             if isinstance(value, bool) or not isinstance(value, (int, float) if real else int):
                 kind = "number of seconds" if real else "whole number"
                 raise BadRequest(f"Limits.{name} must be a {kind}, not {value!r}")
-            if not (value > 0 and math.isfinite(value)):
+            if (isinstance(value, float) and not math.isfinite(value)) or not value > 0:
                 raise BadRequest(f"Limits.{name} must be greater than 0 and finite, not {value!r}")
             top = _MAXIMUM[name]
             if value > top:

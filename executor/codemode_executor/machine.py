@@ -8,8 +8,8 @@ from pathlib import Path
 from .errors import BadRequest
 from .limits import MIB
 
-#: Workers that a pool has at most by default, memory permitting. Far above the number of cores: a run that waits for its
-#: tools holds a worker and uses nothing.
+#: Workers that a pool has at most by default, memory permitting. Far above the number of cores: a run that waits for
+#: its tools holds a worker and uses nothing.
 DEFAULT_MAX_WORKERS = 32
 
 #: The part of the memory that workers may be promised by default; the rest is the host's.

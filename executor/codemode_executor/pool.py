@@ -74,7 +74,7 @@ class PoolStats(msgspec.Struct, frozen=True, kw_only=True):
     """Counters of a pool; the first five are of now, the others since its start.
 
     Attributes:
-        starting, idle, busy, finishing: workers by state; a finishing one has answered and makes its next isolate ready.
+        starting, idle, busy, finishing: workers by state; a finishing one has answered and prepares its next isolate.
         queued: runs that wait for a worker.
         runs: runs that were given a worker.
         workers_started, workers_failed: processes that became ready, and that did not.
@@ -234,9 +234,9 @@ class Pool:
         self._fail_waiters(ExecutorClosed, "the executor was closed while the run waited for a worker")
         for task in tuple(self._starting):
             task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
         for worker in tuple(self._workers):
             worker.kill("closed")
-        await asyncio.gather(*self._starting, return_exceptions=True)
         await asyncio.gather(*(worker.gone() for worker in tuple(self._workers)))
         await self._zygotes.close(_CLOSE_TIMEOUT_S)
 
@@ -301,10 +301,11 @@ class Pool:
             self._start_one()
 
     def _is_coming(self, worker: WorkerProcess) -> bool:
-        """It will be idle without anybody waiting for a program."""
-        if worker.state is WorkerState.FINISHING:
-            return worker not in self._depth_of and not self._is_spent(worker)
-        return worker.state is WorkerState.STARTING
+        """It will soon be idle: it starts, or it is done with a run, or its run was given up and is being ended."""
+        if worker.state is WorkerState.STARTING:
+            return True
+        ending = worker.state in (WorkerState.BUSY, WorkerState.FINISHING) and worker not in self._depth_of
+        return ending and not self._is_spent(worker)
 
     def _is_spent(self, worker: WorkerProcess) -> bool:
         return worker.runs >= (1 if self._settings.isolation == "process" else self._settings.runs_per_worker)

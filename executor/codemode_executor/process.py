@@ -98,12 +98,17 @@ class WorkerProcess(asyncio.Protocol):
         except BaseException:
             ours.close()
             raise
-        await self._loop.create_unix_connection(lambda: self, sock=ours)
         try:
-            ready = await asyncio.wait_for(asyncio.shield(self._ready), _READY_TIMEOUT_S)
+            await self._loop.create_unix_connection(lambda: self, sock=ours)
+            # Not `wait_for`: in Python 3.11 it may swallow a cancellation.
+            async with asyncio.timeout(_READY_TIMEOUT_S):
+                ready = await asyncio.shield(self._ready)
             self._check_sealed(ready)
         except BaseException as error:
             self.kill()
+            if self._transport is None:
+                ours.close()
+                self._forked.close()
             await self.gone()
             if isinstance(error, TimeoutError):
                 raise WorkerStartFailed(f"a worker was not ready within {_READY_TIMEOUT_S:g} s") from None
@@ -229,7 +234,8 @@ class WorkerProcess(asyncio.Protocol):
         """A worker closes its socket only by ending. One that closed it and lives on is not waited for."""
         for _ in range(2):
             try:
-                return await asyncio.wait_for(asyncio.shield(exited), _EXIT_REPORT_TIMEOUT_S)
+                async with asyncio.timeout(_EXIT_REPORT_TIMEOUT_S):
+                    return await asyncio.shield(exited)
             except TimeoutError:
                 forked.kill()
         return Exit(None)

@@ -109,6 +109,7 @@ class HostRun:
         self._deadline: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
         self._open_calls: set[int] = set()
+        self._tools_cancelled = False
         self._tools_since = 0.0
         self._log_bytes = 0
         self._log_lines = 0
@@ -138,7 +139,7 @@ class HostRun:
             ),
         )
         self.started = time.monotonic()
-        self.bytes_in += len(code)
+        self.bytes_in += len(code.encode())
         self._deadline = self._loop.call_later(_ACCEPT_TIMEOUT_S, self._not_accepted)
         self._watch_timer = self._loop.call_later(_WATCH_S, self._watch)
         if limits.cpu_s is not None:
@@ -164,7 +165,7 @@ class HostRun:
             return
         self.state = RunState.ENDING
         self._verdict = Ending(wire.OUTCOME_CANCELLED, message="cancelled")
-        self._cancel_tools()
+        self.cancel_tools()
         self._worker.send(wire.Cancel(self.id))
         self._set_deadline(GRACE_S, self._worker.kill, "cancelled")
 
@@ -172,7 +173,7 @@ class HostRun:
         """The executor is being closed."""
         if self.state is RunState.OVER:
             return
-        self._cancel_tools()
+        self.cancel_tools()
         self._worker.kill("closed")
         self._fail(ExecutorClosed("the executor was closed while the run was in flight"))
 
@@ -221,7 +222,7 @@ class HostRun:
             return
         self.state = RunState.ENDING
         self._verdict = self._verdict or verdict
-        self._cancel_tools()
+        self.cancel_tools()
         self._worker.kill(self._verdict.message)
 
     # --- the worker (RunHandler) --------------------------------------------------------------------------------------
@@ -256,6 +257,8 @@ class HostRun:
                     self._notices += 1
                     self._keep(level, text)
                 continue
+            if self._dropped:
+                continue
             size = len(text.encode())
             if self._log_lines >= self._limits.log_lines or self._log_bytes + size > self._limits.log_bytes:
                 self._drop()
@@ -277,14 +280,14 @@ class HostRun:
         else:
             ending = Ending(outcome.kind, value, outcome.name, outcome.message, outcome.stack, bound, outcome.cpu_s)
         if bound is not None:
-            self._cancel_tools()
+            self.cancel_tools()
         self._end(ending)
 
     def on_lost(self, exit: Exit) -> None:
         """The worker process is gone before the run was over."""
         if self.state is RunState.OVER:
             return
-        self._cancel_tools()
+        self.cancel_tools()
         if self._verdict is not None:
             self._end(self._verdict)
         elif any(mark in exit.stderr for mark in _OUT_OF_MEMORY):
@@ -309,6 +312,7 @@ class HostRun:
     # --- inside -------------------------------------------------------------------------------------------------------
 
     async def _serve(self, call: wire.Call) -> None:
+        """Serve one call. Whatever becomes of the tool, the program hears of it, unless the run is what ended it."""
         answer: wire.ToolDone | wire.ToolFailed
         try:
             value = await self._table.call(call.provider, call.tool, call.args, self._limits.tool_result_bytes)
@@ -316,6 +320,10 @@ class HostRun:
             self.bytes_in += len(value or b"")
         except ToolFailure as failure:
             answer = wire.ToolFailed(self.id, call.call, failure.message, failure.extra)
+        except asyncio.CancelledError:
+            if self._tools_cancelled:
+                raise
+            answer = wire.ToolFailed(self.id, call.call, "the tool call was cancelled", b"{}")
         finally:
             self._call_over(call.call)
         if self.state is RunState.RUNNING:
@@ -328,7 +336,9 @@ class HostRun:
             self.tool_s += time.monotonic() - self._tools_since
             self._tools_since = 0.0
 
-    def _cancel_tools(self) -> None:
+    def cancel_tools(self) -> None:
+        """End the tool calls that are still served."""
+        self._tools_cancelled = True
         for task in tuple(self.tasks):
             task.cancel()
 
@@ -344,14 +354,13 @@ class HostRun:
             _log.exception("on_log raised; the run goes on")
 
     def _drop(self) -> None:
-        if not self._dropped:
-            self._dropped = True
-            limits = self._limits
-            self._keep(
-                _NOTICE,
-                f"Further log output was dropped: the limit is {limits.log_lines} lines and {limits.log_bytes} bytes"
-                " (Limits.log_lines, Limits.log_bytes)",
-            )
+        self._dropped = True
+        limits = self._limits
+        self._keep(
+            _NOTICE,
+            f"Further log output was dropped: the limit is {limits.log_lines} lines and {limits.log_bytes} bytes"
+            " (Limits.log_lines, Limits.log_bytes)",
+        )
 
     def _end(self, ending: Ending) -> None:
         if self._settle() and not self._ending.done():

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import difflib
 import inspect
+import logging
 import re
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,9 +18,10 @@ from .contract import Dispatch, Provider, Tool
 from .errors import BadRequest
 from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
 from .values.names import is_identifier, is_reserved_word
-from .values.tool_codec import decode_json
+from .values.tool_codec import decode_json, encode_json
 
 _MAX_NAME = 256
+_log = logging.getLogger("codemode_executor")
 
 
 class ToolFailure(Exception):
@@ -32,7 +34,7 @@ class ToolFailure(Exception):
 
     def __init__(self, message: str, extra: bytes = b"{}") -> None:
         super().__init__(message)
-        self.message = message
+        self.message = _well_formed(message)
         self.extra = extra
 
 
@@ -81,7 +83,8 @@ class ToolTable:
             raise
         except ValueRefused as error:
             raise ToolFailure(f"{provider}.{name}: {error}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            # A tool that calls sys.exit has failed; it does not end its host.
             raise _failure_of(error) from error
         if result is not None and len(result) > max_bytes:
             raise ToolFailure(
@@ -94,6 +97,7 @@ class ToolTable:
         dispatch = self._dispatch
         if dispatch is None:  # the constructor refuses this
             raise ToolFailure(_not_found(tool, []))
+        decode_args(args)  # what the host is handed is a JSON array, whatever the worker sent
         answer = cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass")))
         return _read_answer(answer)
 
@@ -152,8 +156,8 @@ class ToolThreads:
         """Call ``function`` where it belongs, in a copy of the caller's context, and await what it gives."""
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
             return await function(*args)
-        async with self._slots:
-            result = await self._in_thread(function, args)
+        await self._slots.acquire()
+        result = await self._in_thread(function, args)
         return await cast(Awaitable[object], result) if inspect.isawaitable(result) else result
 
     async def _in_thread(self, function: Callable[..., Any], args: list[object]) -> object:
@@ -162,6 +166,7 @@ class ToolThreads:
         context = contextvars.copy_context()
 
         def settle(result: object, error: BaseException | None) -> None:
+            self._slots.release()  # only now: an abandoned call still has its thread
             if future.done():
                 return  # the run is over; nobody waits any more
             if error is None:
@@ -176,8 +181,10 @@ class ToolThreads:
                 result = context.run(function, *args)
             except StopIteration as error:
                 failure = RuntimeError(f"the tool raised StopIteration: {error}")
-            except BaseException as error:
+            except (Exception, SystemExit) as error:
                 failure = error
+            except BaseException as error:
+                failure = RuntimeError(f"the tool raised {type(error).__name__}")
             try:
                 loop.call_soon_threadsafe(settle, result, failure)
             except RuntimeError:
@@ -192,47 +199,45 @@ def _read_answer(answer: object) -> bytes | None:
     if not isinstance(answer, str):
         raise ToolFailure(f"dispatch must return a JSON string, not {type(answer).__name__}")
     try:
-        text = answer.encode("utf-8", "replace")
-        decode_json(text)  # what goes into the isolate must be JSON to the last character; slices are not checked
-        members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, ValueRefused) as error:
+        members = decode_json(answer.encode("utf-8", "replace"))
+    except ValueRefused as error:
         raise ToolFailure(f'dispatch must return {{"result": …}} or {{"error": …}} as JSON: {error}') from error
-    error = members.get("error")
-    if error is not None:
-        message = msgspec.json.decode(error)
-        if message:
-            extra = {key: members[key] for key in ("name", "code", "details", "cause") if key in members}
-            return _raise(str(message), msgspec.json.encode(extra))
-    result = members.get("result")
-    return None if result is None else bytes(result)
+    if not isinstance(members, dict):
+        raise ToolFailure('dispatch must return a JSON object, {"result": …} or {"error": …}')
+    answered = cast(dict[str, object], members)
+    error = answered.get("error")
+    if error:
+        extra = {key: answered[key] for key in ("name", "code", "details", "cause") if key in answered}
+        raise ToolFailure(str(error), encode_json(extra))
+    return encode_json(answered["result"]) if "result" in answered else None
 
 
-def _raise(message: str, extra: bytes) -> bytes | None:
-    raise ToolFailure(message, extra)
-
-
-def _failure_of(error: Exception) -> ToolFailure:
-    try:
-        message = str(error)
-    except Exception:
-        message = ""
+def _failure_of(error: BaseException) -> ToolFailure:
+    """What the program sees of an exception. Its parts may be properties that raise; they ride along where they can."""
     extra: dict[str, msgspec.Raw] = {"name": msgspec.Raw(msgspec.json.encode(type(error).__name__))}
     for key in ("code", "details"):
-        value = getattr(error, key, None)
-        if value is None or callable(value):
-            continue
         try:
-            extra[key] = msgspec.Raw(encode_value(value))
-        except ValueRefused:
-            continue  # additions ride along where they can
+            value = getattr(error, key, None)
+            if value is not None and not callable(value):
+                extra[key] = msgspec.Raw(encode_value(value))
+        except Exception:
+            _log.debug("attribute %s of a tool's %s does not cross", key, type(error).__name__, exc_info=True)
     cause = error.__cause__
     if cause is not None:
-        extra["cause"] = msgspec.Raw(encode_value(f"{type(cause).__name__}: {cause}"))
-    return ToolFailure(_well_formed(message) or type(error).__name__, msgspec.json.encode(extra))
+        extra["cause"] = msgspec.Raw(encode_value(f"{type(cause).__name__}: {_text_of(cause)}"))
+    return ToolFailure(_text_of(error) or type(error).__name__, msgspec.json.encode(extra))
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        _log.debug("a tool's %s has no text", type(error).__name__, exc_info=True)
+        return ""
 
 
 def _not_found(tool: str, known: list[str]) -> str:
-    text = f'Tool "{_well_formed(tool[:_MAX_NAME])}" not found'
+    text = f'Tool "{tool[:_MAX_NAME]}" not found'
     close = difflib.get_close_matches(tool[:_MAX_NAME], known, n=3, cutoff=0.6)
     return f"{text}. Did you mean {', '.join(close)}?" if close else text
 

@@ -93,7 +93,8 @@ class Zygote:
             WorkerStartFailed: it cannot be, with what the process said.
         """
         try:
-            await asyncio.wait_for(asyncio.shield(self._started), _START_TIMEOUT_S)
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                await asyncio.shield(self._started)
         except TimeoutError:
             raise WorkerStartFailed(f"the zygote did not start within {_START_TIMEOUT_S:g} s") from None
 
@@ -149,7 +150,8 @@ class Zygote:
             await asyncio.shield(self._reaping)
             return
         try:
-            await asyncio.wait_for(self._reaped(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._reaped()
         except TimeoutError:
             self._process.kill()
             await self._reaped()

@@ -113,9 +113,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=20,
 )
-IN_V8 = settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+IN_V8 = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @IN_V8
@@ -325,9 +323,7 @@ def test_odd_tags_are_read_alike(codec: Codec, value: object) -> None:
 
 def test_bytes_in_the_details_of_a_failure_are_decoded(codec: Codec) -> None:
     item = {"kind": 1, "id": 0, "message": "m", "details": {"raw": tagged(b"\1")}}
-    answer = codec.context.eval(
-        f"JSON.stringify(look(taken({json.dumps(json.dumps([item]))}).details))"
-    )
+    answer = codec.context.eval(f"JSON.stringify(look(taken({json.dumps(json.dumps([item]))}).details))")
     assert json.loads(str(answer)) == {
         "is": "Object",
         "members": [["raw", {"is": "Uint8Array", "bytes": [1]}]],

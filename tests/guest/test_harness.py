@@ -9,10 +9,12 @@ import json
 import os
 import queue
 import socket
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import pytest
 from py_mini_racer import _dll
@@ -25,78 +27,112 @@ from codemode_executor.worker.channel import (
     CancelTimerItem,
     FailureItem,
     Item,
-    LogItem,
     ResultItem,
     TakeItem,
     TimerItem,
 )
 from codemode_executor.worker.isolate import Engine, Isolate, Kind, Reply
+from codemode_executor.worker.logs import LogReader
 from codemode_executor.worker.outbox import Outbox
 from codemode_executor.worker.program import Reading, Script
 from codemode_executor.worker.run import GuestRun
 
-GUARD_S = 20.0
+GUARD_S = 10.0
 TAG = "__codemode_binary_v1__"
 NOTICE = wire.LEVELS.index("notice")
 OK, FAILED, DUE, END, CONFIGURE = range(5)
 # Longer than the buffer of the channel.
 LONG = 20_000
 
-T = TypeVar("T", bound=Item)
+
+class Log(NamedTuple):
+    """A line that the program logged."""
+
+    level: int
+    text: str
+
+
+Said = Item | Log
+T = TypeVar("T", bound=Said)
 
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
     with pytest.MonkeyPatch.context() as patch:
         # Another test of this process may have initialised V8; its flags do not matter here.
-        patch.setattr(
-            _dll, "init_mini_racer", partial(_dll.init_mini_racer, ignore_duplicate_init=True)
-        )
+        patch.setattr(_dll, "init_mini_racer", partial(_dll.init_mini_racer, ignore_duplicate_init=True))
         return Engine(["--single-threaded"])
 
 
 class Guest:
-    """A harness in an isolate of its own.
+    """A harness in an isolate of its own, and the worker's reading of what it says.
 
-    ``items`` are in the order in which the worker reads them; what the harness should never do is
+    ``items`` are in the order in which the worker has them; what the harness should never do is
     in there as the exception or the reply that says so.
     """
 
     def __init__(self, engine: Engine, *, take: bool = True) -> None:
-        self.items: queue.SimpleQueue[Item | Exception | Reply] = queue.SimpleQueue()
+        self.items: queue.SimpleQueue[Said | Exception | Reply] = queue.SimpleQueue()
         self.on_call: Callable[[CallItem], None] | None = None
         self._take = take
+        self._takes = 0
+        self._held: Item | None = None
+        self._lock = threading.Lock()
+        # The harness may post while it is being attached; that says nothing.
+        self._logs: LogReader | None = None
         self.isolate = Isolate(engine)
         self.isolate.load(assets.load("harness.js"))
         self._buffer = self.isolate.attach(self._posted)
+        self._logs = LogReader(self._buffer)
         self.isolate.on_failed_delivery(self.items.put)
 
     def _posted(self) -> None:
+        if self._logs is None:
+            return
         try:
+            with self._lock:
+                self._put_logs(self._logs)
+                self._logs.rewind()
             size = int.from_bytes(self._buffer[:4], "little")
             self._sort(channel.parse_units(bytes(self._buffer[4 : 4 + 2 * size])))
         except Exception as error:
             self.items.put(error)
 
+    def look_at_logs(self) -> None:
+        """What was logged and not posted, as the worker looks at it from time to time."""
+        assert self._logs is not None
+        with self._lock:
+            self._put_logs(self._logs)
+
+    def _put_logs(self, logs: LogReader) -> None:
+        for level, text in logs.read():
+            self.items.put(Log(level, text))
+
     def _sort(self, items: list[Item]) -> None:
         for item in items:
             if isinstance(item, TakeItem) and self._take:
+                self._takes += 1
                 self.isolate.ask(None, self._taken)
             elif isinstance(item, CallItem) and self.on_call is not None:
                 self.on_call(item)
+            elif isinstance(item, (ResultItem, FailureItem)) and self._takes:
+                self._held = item  # what was said before it is still to be taken
             else:
                 self.items.put(item)
 
     def _taken(self, reply: Reply) -> None:
         try:
             assert reply.kind == Kind.STRING, reply
+            self._takes -= 1
             self._sort(channel.parse_utf8(reply.text))
+            if self._held is not None and not self._takes:
+                self.items.put(self._held)
         except Exception as error:
             self.items.put(error)
 
     # --- what the worker sends --------------------------------------------------------------------
 
-    def deliver(self, *items: dict[str, object]) -> None:
+    def deliver(self, *items: Mapping[str, object]) -> None:
         self.isolate.deliver(json.dumps(items).encode())
 
     def configure(self, **changes: object) -> None:
@@ -146,11 +182,16 @@ class Guest:
         assert isinstance(item, kind), item
         return item
 
-    def until_the_end(self) -> tuple[list[Item], ResultItem | FailureItem]:
-        items: list[Item] = []
+    def next_of_any_kind(self) -> Said:
+        item = self.items.get(timeout=GUARD_S)
+        assert isinstance(item, Said), item
+        return item
+
+    def until_the_end(self) -> tuple[list[Said], ResultItem | FailureItem]:
+        items: list[Said] = []
         while True:
             item = self.items.get(timeout=GUARD_S)
-            assert isinstance(item, Item), item
+            assert isinstance(item, Said), item
             if isinstance(item, (ResultItem, FailureItem)):
                 return items, item
             items.append(item)
@@ -197,7 +238,7 @@ def guest(engine: Engine) -> Iterator[Guest]:
         ("async () => {}", "undefined"),
         ("async () => [undefined]", [None]),
         ("async () => Object.create(null, { a: { value: 1, enumerable: true } })", {"a": 1}),
-        ("async () => JSON.parse('{\"__proto__\": {\"toJSON\": 1}}')", {"__proto__": {"toJSON": 1}}),
+        ('async () => JSON.parse(\'{"__proto__": {"toJSON": 1}}\')', {"__proto__": {"toJSON": 1}}),
         ("async () => ({ toJSON: 1 })", {"toJSON": 1}),
         ("async () => 'x'.repeat(100000)", "x" * 100_000),
         ("async () => ({ then: 1 })", {"then": 1}),
@@ -412,9 +453,7 @@ def test_a_result_with_a_broken_tag_concerns_its_call_alone(guest: Guest, value:
 
 
 def test_calls_beyond_the_number_in_flight_wait_in_order(guest: Guest) -> None:
-    guest.run(
-        "async () => Promise.all([0, 1, 2, 3, 4].map((n) => tools.t(n)))", callsInFlight=2
-    )
+    guest.run("async () => Promise.all([0, 1, 2, 3, 4].map((n) => tools.t(n)))", callsInFlight=2)
     open_calls = [guest.next(CallItem), guest.next(CallItem)]
     order: list[bytes] = []
     guest.settled()
@@ -434,8 +473,7 @@ def test_calls_beyond_the_number_in_flight_wait_in_order(guest: Guest) -> None:
 
 def test_a_failed_call_makes_room(guest: Guest) -> None:
     guest.run(
-        "async () => { const a = tools.a().catch((e) => e.message); const b = tools.b();"
-        " return [await a, await b] }",
+        "async () => { const a = tools.a().catch((e) => e.message); const b = tools.b(); return [await a, await b] }",
         callsInFlight=1,
     )
     guest.deliver({"kind": FAILED, "id": guest.next(CallItem).call, "message": "no"})
@@ -449,8 +487,7 @@ def test_arguments_beyond_the_bound_throw_at_the_call_and_send_nothing(guest: Gu
         argumentBytes=100,
     )
     assert guest.result() == (
-        "The arguments of tools.t are 204 characters long; the limit is 100 bytes"
-        " (Limits.argument_bytes)"
+        "The arguments of tools.t are 204 characters long; the limit is 100 bytes (Limits.argument_bytes)"
     )
 
 
@@ -473,9 +510,7 @@ def test_a_result_beyond_the_bound_names_both_sizes(guest: Guest) -> None:
 
 
 def test_then_is_a_tool_only_if_it_is_declared(guest: Guest) -> None:
-    guest.run(
-        "async () => await tools", providers=[{"name": "tools", "hasThen": True}]
-    )
+    guest.run("async () => await tools", providers=[{"name": "tools", "hasThen": True}])
     assert guest.next(CallItem).tool == "then"
 
 
@@ -489,8 +524,8 @@ def test_own_properties_of_a_namespace_come_first(guest: Guest) -> None:
 
 def test_the_end_comes_while_the_program_waits(guest: Guest) -> None:
     guest.run("async () => { console.log('first'); console.log('last'); await tools.never() }")
-    assert guest.next(LogItem).text == "first"
-    assert guest.next(LogItem).text == "last"
+    assert guest.next(Log).text == "first"
+    assert guest.next(Log).text == "last"
     guest.next(CallItem)
     guest.deliver({"kind": END, "code": wire.OUTCOME_TIMEOUT, "message": "Execution timed out"})
     failure = guest.next(FailureItem)
@@ -545,8 +580,7 @@ def test_nothing_after_the_end_has_an_effect(guest: Guest) -> None:
 
 def test_nothing_of_a_program_that_was_ended_is_heard_of(guest: Guest) -> None:
     guest.run(
-        "async () => { try { await tools.t() } finally {"
-        " console.log('finally'); tools.u(); setTimeout(() => {}) } }"
+        "async () => { try { await tools.t() } finally { console.log('finally'); tools.u(); setTimeout(() => {}) } }"
     )
     call = guest.next(CallItem)
     guest.deliver(
@@ -569,7 +603,7 @@ def test_levels_and_formats(guest: Guest) -> None:
         " console.log(1) }"
     )
     items, _ = guest.until_the_end()
-    assert [(wire.LEVELS[item.level], item.text) for item in items if isinstance(item, LogItem)] == [
+    assert [(wire.LEVELS[item.level], item.text) for item in items if isinstance(item, Log)] == [
         ("log", "a 1 null 1,2 [object Object]"),
         ("warn", "w"),
         ("error", "e"),
@@ -586,28 +620,58 @@ def test_levels_and_formats(guest: Guest) -> None:
     ]
 
 
-def test_the_first_line_leaves_although_the_program_never_yields(guest: Guest) -> None:
+def test_the_first_line_can_be_read_although_the_program_never_yields(guest: Guest) -> None:
     guest.run("() => { console.log('before the loop'); while (true) {} }")
-    assert guest.next(LogItem).text == "before the loop"
+    until = time.monotonic() + GUARD_S
+    while guest.items.empty() and time.monotonic() < until:
+        guest.look_at_logs()
+    assert guest.next(Log).text == "before the loop"
 
 
-def test_later_lines_leave_although_the_program_never_yields(guest: Guest) -> None:
-    guest.run("() => { for (let i = 0; ; i++) console.log(i) }", logLines=10**9, logBytes=1 << 40)
-    for number in range(2000):
-        assert guest.next(LogItem).text == str(number)
+def test_later_lines_can_be_read_although_the_program_never_yields(guest: Guest) -> None:
+    guest.run("() => { for (let i = 0; i < 5000; i++) console.log(i); while (true) {} }", logLines=10**6)
+    lines: list[str] = []
+    until = time.monotonic() + GUARD_S
+    while len(lines) < 5000 and time.monotonic() < until:
+        guest.look_at_logs()
+        while not guest.items.empty():
+            lines.append(guest.next(Log).text)
+    assert lines == [str(number) for number in range(5000)]
+
+
+def test_lines_are_read_while_they_are_written(guest: Guest) -> None:
+    # Of every length, so that they end anywhere in the memory, in pieces too.
+    guest.run(
+        "() => { for (let i = 0; i < 3000; i++) console.log(String(i % 10).repeat(i * 13 % 40000)); return 1 }",
+        logLines=10**6,
+        logBytes=1 << 30,
+    )
+    lines: list[Said] = []
+    while True:
+        guest.look_at_logs()
+        item = guest.items.get(timeout=GUARD_S)
+        if isinstance(item, ResultItem):
+            break
+        assert isinstance(item, Log), item
+        lines.append(item)
+    assert [item.text for item in lines if isinstance(item, Log)] == [
+        str(i % 10) * (i * 13 % 40_000) for i in range(3000)
+    ]
 
 
 def test_lines_of_one_turn_leave_when_it_ends(guest: Guest) -> None:
     guest.run("async () => { console.log(1); console.log(2); await tools.t() }")
-    assert [guest.next(LogItem).text for _ in range(2)] == ["1", "2"]
+    assert [guest.next(Log).text for _ in range(2)] == ["1", "2"]
     guest.next(CallItem)
 
 
 def test_lines_and_calls_keep_their_order(guest: Guest) -> None:
     calls = guest.echo()
-    guest.run("async () => { for (let i = 0; i < 30; i++) { console.log('a' + i); await tools.t(i); console.log('b' + i) } }")
+    guest.run(
+        "async () => { for (let i = 0; i < 30; i++) { console.log('a' + i); await tools.t(i); console.log('b' + i) } }"
+    )
     items, _ = guest.until_the_end()
-    texts = [item.text for item in items if isinstance(item, LogItem)]
+    texts = [item.text for item in items if isinstance(item, Log)]
     assert texts == [f"{when}{i}" for i in range(30) for when in "ab"]
     assert [call.args for call in calls] == [b"[%d]" % i for i in range(30)]
 
@@ -615,7 +679,7 @@ def test_lines_and_calls_keep_their_order(guest: Guest) -> None:
 def test_the_number_of_lines_is_bounded_and_said(guest: Guest) -> None:
     guest.run("async () => { for (let i = 0; i < 10; i++) console.log(i); return 1 }", logLines=3)
     items, end = guest.until_the_end()
-    lines = [(item.level, item.text) for item in items if isinstance(item, LogItem)]
+    lines = [(item.level, item.text) for item in items if isinstance(item, Log)]
     assert lines[:3] == [(0, "0"), (0, "1"), (0, "2")]
     assert [level for level, _ in lines[3:]] == [NOTICE]
     assert lines[3][1].startswith("Further log output was dropped: the limit is 3 lines")
@@ -625,21 +689,21 @@ def test_the_number_of_lines_is_bounded_and_said(guest: Guest) -> None:
 def test_the_size_of_lines_is_bounded_and_the_last_one_cut(guest: Guest) -> None:
     guest.run("async () => { console.log('abcdef'); console.log('ghijkl'); console.log('m') }", logBytes=10)
     items, _ = guest.until_the_end()
-    lines = [(item.level, item.text) for item in items if isinstance(item, LogItem)]
+    lines = [(item.level, item.text) for item in items if isinstance(item, Log)]
     assert lines[:2] == [(0, "abcdef"), (0, "ghij")]
     assert [level for level, _ in lines[2:]] == [NOTICE]
 
 
 @pytest.mark.parametrize("pairs", [10, LONG])
 def test_a_line_cut_within_a_pair_moves_nothing(guest: Guest, pairs: int) -> None:
-    # The bound falls between the two halves of a character.
+    # The bound falls within the bytes of a character.
     guest.run(
         f"async () => {{ console.log('😀'.repeat({pairs})); tools.after('é'); return 'end' }}",
-        logBytes=2 * pairs - 1,
+        logBytes=4 * pairs - 1,
     )
     items, end = guest.until_the_end()
-    line, notice = (item for item in items if isinstance(item, LogItem))
-    assert line.text == "😀" * (pairs - 1) + "\ufffd"
+    line, notice = (item for item in items if isinstance(item, Log))
+    assert line.text == "😀" * (pairs - 1)
     assert (notice.level, notice.text[:31]) == (NOTICE, "Further log output was dropped:")
     (call,) = (item for item in items if isinstance(item, CallItem))
     assert (call.provider, call.tool, call.args) == ("tools", "after", '["é"]'.encode())
@@ -678,23 +742,28 @@ def test_a_long_message_waits_until_it_is_taken(engine: Engine) -> None:
     guest = Guest(engine, take=False)
     try:
         guest.run(
-            f"async () => {{ console.log('a'.repeat({LONG})); await tools.t(); console.log('b'.repeat({LONG})); return 1 }}"
+            f"async () => {{ tools.a('a'.repeat({LONG})); await tools.t(); tools.b('b'.repeat({LONG})); return 1 }}"
         )
-        items: list[Item] = []
-        while sum(isinstance(item, TakeItem) for item in items) < 1 or not any(
-            isinstance(item, CallItem) for item in items
-        ):
-            items.append(guest.next(Item))  # pyright: ignore[reportArgumentType]
-        (call,) = (item for item in items if isinstance(item, CallItem))
-        guest.answer(call, None)
-        rest = [guest.next(Item) for _ in range(2)]  # pyright: ignore[reportArgumentType]
-        assert {type(item) for item in rest} == {TakeItem, ResultItem}
+        guest.next(TakeItem)
         texts: queue.SimpleQueue[Reply] = queue.SimpleQueue()
-        for _ in range(2):
+
+        def take() -> list[Item]:
             guest.isolate.ask(None, texts.put)
-        for letter in "ab":
-            (log,) = channel.parse_utf8(texts.get(timeout=GUARD_S).text)
-            assert log == LogItem(0, letter * LONG)
+            reply = texts.get(timeout=GUARD_S)
+            assert reply.kind == Kind.STRING, reply
+            return channel.parse_utf8(reply.text)
+
+        first = take()
+        calls = [item for item in first if isinstance(item, CallItem)]
+        if len(calls) == 1:
+            calls.append(guest.next(CallItem))
+        assert [(call.tool, len(call.args)) for call in calls] == [("a", LONG + 4), ("t", 2)]
+        guest.answer(calls[1], None)
+        guest.next(TakeItem)
+        (late, *rest) = take()
+        assert isinstance(late, CallItem)
+        assert (late.tool, len(late.args)) == ("b", LONG + 4)
+        assert (rest or [guest.next(ResultItem)]) == [ResultItem(b"1")]
         # One more than there were is an error of the worker's, and nothing else.
         guest.isolate.ask(None, texts.put)
         assert texts.get(timeout=GUARD_S).kind == Kind.EXCEPTION
@@ -756,10 +825,43 @@ def test_the_worker_keeps_short_and_long_lines_in_their_order(engine: Engine) ->
 def test_the_worker_keeps_short_and_long_calls_in_their_order(engine: Engine) -> None:
     messages = by_worker(
         engine,
-        f"async () => {{ tools.first('x'.repeat({LONG})); await undefined; await undefined; tools.second(); return 1 }}",
+        f"async () => {{ tools.first('x'.repeat({LONG})); await undefined; await undefined;"
+        " tools.second(); return 1 }",
     )
     calls = [call.tool for message in messages if isinstance(message, wire.Calls) for call in message.calls]
     assert calls == ["first", "second"]
+
+
+def test_the_worker_reads_no_memory_of_an_isolate_that_is_gone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    distrusted: list[Exception] = []
+    monkeypatch.setattr(GuestRun, "_distrust", lambda _, error: distrusted.append(error))
+    near, far = socket.socketpair()
+    far.settimeout(GUARD_S)
+    wake = os.eventfd(0)
+    isolate = Isolate(engine)
+    # In place of the shared memory, so that what becomes of it afterwards is known.
+    memory = bytearray(1 << 16)
+    try:
+        isolate.load(assets.load("harness.js"))
+        isolate.attach(lambda: None)
+        limits = wire.RunLimits(60.0, 1 << 26, 1 << 20, 1 << 20, 1 << 20, 1000, 1000, 1000)
+        program = "async () => { await tools.never() }"
+        message = wire.Run(7, program, [wire.ProviderSpec("tools", False)], b"{}", limits)
+        run = GuestRun(message, isolate, memoryview(memory), Outbox(near, wake), lambda: None)
+        run.start(Reading(True, body=program))
+        run.stop(wire.OUTCOME_TIMEOUT, "Execution timed out")
+        isolate.free()
+        memory[:] = b"\xff" * len(memory)  # V8 gives it to the next isolate
+        run.stopped()
+        (outcome,) = map(wire.decode_to_supervisor, FrameDecoder(1 << 20).feed(far.recv(1 << 16)))
+    finally:
+        isolate.free()
+        near.close()
+        far.close()
+        os.close(wake)
+    assert distrusted == []
+    assert isinstance(outcome, wire.Outcome)
+    assert (outcome.run, outcome.kind) == (7, wire.OUTCOME_TIMEOUT)
 
 
 @pytest.mark.parametrize(
@@ -812,7 +914,8 @@ def test_a_timer_fires_once_and_an_interval_until_it_is_cleared(guest: Guest) ->
         guest.deliver({"kind": DUE, "id": once.timer})
     for _ in range(2):
         guest.deliver({"kind": DUE, "id": often.timer})
-        assert guest.next(TimerItem) == often
+        again = guest.next(TimerItem)
+        assert (again.timer, again.delay_ms) == (often.timer, often.delay_ms)
     assert guest.next(CancelTimerItem).timer == often.timer
     assert guest.result() == 102
 
@@ -835,7 +938,7 @@ def test_what_a_timer_throws_is_logged_and_ends_nothing(guest: Guest) -> None:
     timer = guest.next(TimerItem)
     call = guest.next(CallItem)
     guest.deliver({"kind": DUE, "id": timer.timer}, {"kind": OK, "id": call.call})
-    log = guest.next(LogItem)
+    log = guest.next(Log)
     assert (log.level, log.text) == (NOTICE, "Uncaught (in a timer): in the timer")
     assert guest.next(ResultItem).value == b"1"
 
@@ -891,12 +994,14 @@ def test_tampering_with_one_property_at_a_time_loses_nothing(guest: Guest) -> No
           for (let t = 0; t < targets.length; t++) for (const how of ['value', 'accessor', 'removed']) {{
             const target = targets[t], n = names.length
             names[n] = target.name + ' ' + how
-            if (!tampers[how](target)) {{ names.length = n; continue }}
+            let done = false
+            try {{ done = tampers[how](target) }} catch {{}} // the length of an array takes no function
+            if (!done) {{ names.length = n; continue }}
             let found
             try {{
               log(n, 'l')
               const answer = await echo({{ n, bytes: new U8(2) }})
-              found = answer.n === n && answer.bytes.length === 2 ? 'right' : 'wrong'
+              found = answer.n === n && answer.bytes[1] === 0 ? 'right' : 'wrong'
             }} catch (error) {{ found = error === evil ? 'own' : error }}
             restore(target)
             if (found !== 'right') odd[odd.length] = [names[n], String(found)]
@@ -925,18 +1030,14 @@ def test_tampering_with_one_property_at_a_time_loses_nothing(guest: Guest) -> No
         "globalThis.Promise.prototype.then accessor",
     }
     # Every line and every call has arrived, each as it was.
-    assert [item.text for item in items if isinstance(item, LogItem)] == [
-        f"{n} l" for n in range(len(names))
-    ]
+    assert [item.text for item in items if isinstance(item, Log)] == [f"{n} l" for n in range(len(names))]
     expected = [[{"n": n, "bytes": {TAG: "Uint8Array", "data": "AAA="}}] for n in range(len(names))]
     assert [json.loads(call.args) for call in calls] == expected
 
 
 @pytest.mark.parametrize("spared", [[], ["globalThis.Promise.prototype.constructor"]])
 @pytest.mark.parametrize("how", ["value", "accessor", "removed"])
-def test_tampering_with_everything_at_once_loses_nothing(
-    guest: Guest, how: str, spared: list[str]
-) -> None:
+def test_tampering_with_everything_at_once_loses_nothing(guest: Guest, how: str, spared: list[str]) -> None:
     calls = guest.echo()
     guest.run(
         f"""async () => {{
@@ -944,22 +1045,28 @@ def test_tampering_with_everything_at_once_loses_nothing(
           const spared = {json.dumps(spared)}
           const chosen = targets.filter(({{ name }}) => !spared.includes(name))
           const tamper = tampers.{how}, timer = setTimeout
-          for (let i = 0; i < chosen.length; i++) tamper(chosen[i])
+          for (let i = 0; i < chosen.length; i++) try {{ tamper(chosen[i]) }} catch {{}}
           log('tampered', 1)
           timer(() => {{ throw evil }}, 5)
           let answer
-          try {{ answer = (await echo({{ a: 1 }})).a }} catch (error) {{ if (error !== evil) throw error; answer = 'own' }}
+          try {{ answer = (await echo({{ a: 1 }})).a }} catch (error) {{
+            if (error !== evil) throw error
+            answer = 'own'
+          }}
           log('after')
           return {{ answer, list: [1, 'x', {{ b: null }}] }}
         }}"""
     )
     items, end = guest.until_the_end()
-    assert [item.text for item in items if isinstance(item, LogItem)] == ["tampered 1", "after"]
+    assert [item.text for item in items if isinstance(item, Log)] == ["tampered 1", "after"]
     assert [item.delay_ms for item in items if isinstance(item, TimerItem)] == [5]
     assert [json.loads(call.args) for call in calls] == [[{"a": 1}]]
     if isinstance(end, FailureItem):
         assert not spared
-        assert (end.kind, end.message) == (wire.OUTCOME_THROWN, "tampered")
+        # Without a constructor and a `then`, a promise is an object like any other.
+        assert (end.kind, end.message) == (wire.OUTCOME_THROWN, "tampered") or (
+            how == "removed" and end.kind == wire.OUTCOME_ANSWER and "Promise" in end.message
+        )
     else:
         answer = json.loads(end.value or b"")
         assert answer["list"] == [1, "x", {"b": None}]
@@ -984,7 +1091,8 @@ def test_properties_added_to_prototypes_lose_nothing(guest: Guest, where: str, n
           const timer = setTimeout, bytes = new Uint8Array([1])
           const evil = new Error('tampered')
           const bad = () => {{ throw evil }}
-          Reflect.defineProperty({where}, {json.dumps(name)}, {{ __proto__: null, get: bad, set: bad, configurable: true }})
+          const descriptor = {{ __proto__: null, get: bad, set: bad, configurable: true }}
+          Reflect.defineProperty({where}, {json.dumps(name)}, descriptor)
           log('tampered', 1)
           timer(() => {{}}, 5)
           let answer
@@ -996,7 +1104,7 @@ def test_properties_added_to_prototypes_lose_nothing(guest: Guest, where: str, n
         }}"""
     )
     items, end = guest.until_the_end()
-    assert [item.text for item in items if isinstance(item, LogItem)] == ["tampered 1"]
+    assert [item.text for item in items if isinstance(item, Log)] == ["tampered 1"]
     assert [item.delay_ms for item in items if isinstance(item, TimerItem)] == [5]
     # The call may have failed before it left, by the program's own getter.
     assert [json.loads(call.args) for call in calls] in (
@@ -1010,14 +1118,10 @@ def test_properties_added_to_prototypes_lose_nothing(guest: Guest, where: str, n
         assert calls or json.loads(end.value or b"")[0] == "own"
 
 
-@pytest.mark.parametrize(
-    "to_json", ["() => 'rewritten'", "() => ({})", "() => undefined", "() => null", "() => [9]"]
-)
+@pytest.mark.parametrize("to_json", ["() => 'rewritten'", "() => ({})", "() => undefined", "() => null", "() => [9]"])
 def test_array_to_json_does_not_rewrite_the_list_of_arguments(guest: Guest, to_json: str) -> None:
     calls = guest.echo()
-    guest.run(
-        f"async () => {{ Array.prototype.toJSON = {to_json}; await tools.echo(1, {{ a: 2 }}); return [3] }}"
-    )
+    guest.run(f"async () => {{ Array.prototype.toJSON = {to_json}; await tools.echo(1, {{ a: 2 }}); return [3] }}")
     _, end = guest.until_the_end()
     assert [json.loads(call.args) for call in calls] == [[1, {"a": 2}]]
     assert end == ResultItem(b"[3]")
@@ -1034,7 +1138,8 @@ def test_array_to_json_does_not_rewrite_the_list_of_arguments(guest: Guest, to_j
         "Error.prepareStackTrace = () => { throw 1 }; Error.stackTraceLimit = 0",
         "Object.prototype.error = 'x'; Object.prototype.message = 'y'",
         "String = Map = Set = Proxy = TypeError = Error = null",
-        "Promise[Symbol.species] = null; Promise.resolve = null; Promise.prototype.then = null",
+        "Object.defineProperty(Promise, Symbol.species, { value: null });"
+        " Promise.resolve = Promise.prototype.then = null",
         "Object.defineProperty(Promise, Symbol.hasInstance, { value: () => { throw 1 } })",
         "globalThis.__start__ = () => { throw 1 }; globalThis.setTimeout = null",
         "Object.freeze(Object.prototype); Object.freeze(Array.prototype); Object.freeze(globalThis)",
@@ -1043,11 +1148,9 @@ def test_array_to_json_does_not_rewrite_the_list_of_arguments(guest: Guest, to_j
 )
 def test_common_redefinitions_hurt_only_the_program(guest: Guest, tamper: str) -> None:
     calls = guest.echo()
-    guest.run(
-        f"async () => {{ {USES} {tamper}; log('on'); const answer = await echo({{ a: 'b' }}); return [answer] }}"
-    )
+    guest.run(f"async () => {{ {USES} {tamper}; log('on'); const answer = await echo({{ a: 'b' }}); return [answer] }}")
     items, end = guest.until_the_end()
-    assert [item.text for item in items if isinstance(item, LogItem)] == ["on"]
+    assert [item.text for item in items if isinstance(item, Log)] == ["on"]
     assert [call.args for call in calls] == [b'[{"a":"b"}]']
     assert end == ResultItem(b'[{"a":"b"}]')
 
@@ -1076,7 +1179,7 @@ def test_the_end_of_the_stack_loses_no_message(guest: Guest, padding: int) -> No
     assert (early, late) == ("early", "late")
     assert [call.args for call in calls] == [b'["early"]', b'["late"]']
     # A line may be there although its console.log threw, but none that was accepted is missing.
-    lines = [int(item.text) for item in items if isinstance(item, LogItem)]
+    lines = [int(item.text) for item in items if isinstance(item, Log)]
     assert [n for n in lines if n in set(spoken)] == spoken
 
 
@@ -1098,6 +1201,29 @@ def test_the_end_of_the_stack_leaks_no_call_in_flight(guest: Guest, padding: int
         callsInFlight=2,
     )
     assert guest.result() == "late"
+
+
+@pytest.mark.parametrize("padding", range(0, 24, 3))
+def test_the_end_of_the_stack_joins_no_lines(guest: Guest, padding: int) -> None:
+    # A long line leaves in pieces; one that is broken off must not go on in another.
+    names = "".join(f", p{n}" for n in range(padding))
+    guest.run(
+        f"""async () => {{
+          let spoken = 0
+          const dive = (n{names}) => {{
+            try {{ dive(n + 1{names.replace("p", "n + ")}) }} catch {{}}
+            try {{ if (spoken < 12) {{ console.log(String(n % 10).repeat({LONG})); spoken++ }} }} catch {{}}
+          }}
+          dive(0)
+          console.log('last')
+          return spoken
+        }}"""
+    )
+    items, end = guest.until_the_end()
+    assert end == ResultItem(b"12")
+    texts = [item.text for item in items if isinstance(item, Log)]
+    assert texts[-1] == "last"
+    assert [len(set(text)) for text in texts[:-1]] == [1] * (len(texts) - 1)
 
 
 def test_the_bundle_leaves_no_global(engine: Engine) -> None:

@@ -16,8 +16,7 @@ from codemode_executor.values.names import is_identifier, is_reserved_word
 
 # What upstream 0.5.6's `sanitizeToolName` returned for each.
 UPSTREAM = [
-    json.loads(line)
-    for line in Path(__file__).with_name("names_by_upstream.jsonl").read_text("utf-8").splitlines()
+    json.loads(line) for line in Path(__file__).with_name("names_by_upstream.jsonl").read_text("utf-8").splitlines()
 ]
 
 WORDS = sorted(

@@ -18,8 +18,7 @@ JSON_VALUES = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec=None)),
     lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(st.characters(codec=None), max_size=6), inner, max_size=4)
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(codec=None), max_size=6), inner, max_size=4)
     ),
     max_leaves=20,
 )

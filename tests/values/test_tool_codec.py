@@ -318,9 +318,7 @@ def test_data_that_looks_like_a_tag_is_wrapped(value: object) -> None:
 
 
 def test_data_that_does_not_look_like_a_tag_is_left_alone() -> None:
-    assert encode_value({"data": "AAAA", "value": TAG}) == (
-        b'{"data":"AAAA","value":"__codemode_binary_v1__"}'
-    )
+    assert encode_value({"data": "AAAA", "value": TAG}) == (b'{"data":"AAAA","value":"__codemode_binary_v1__"}')
 
 
 @pytest.mark.parametrize("kind", ["Uint8Array", "ArrayBuffer", "ArrayBufferView"])

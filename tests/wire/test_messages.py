@@ -61,17 +61,13 @@ TO_SUPERVISOR = st.one_of(
                 max_size=2,
             ).map(tuple),
         ),
-        probes=st.lists(
-            st.builds(ProbeResult, name=TEXT, blocked=st.booleans(), detail=TEXT), max_size=2
-        ),
+        probes=st.lists(st.builds(ProbeResult, name=TEXT, blocked=st.booleans(), detail=TEXT), max_size=2),
     ),
     st.builds(wire.StartFailed, message=TEXT, hardening=st.booleans()),
     st.builds(
         wire.Calls,
         run=IDS,
-        calls=st.lists(
-            st.builds(wire.Call, call=IDS, provider=TEXT, tool=TEXT, args=BYTES), max_size=3
-        ),
+        calls=st.lists(st.builds(wire.Call, call=IDS, provider=TEXT, tool=TEXT, args=BYTES), max_size=3),
     ),
     st.builds(wire.Logs, run=IDS, lines=st.lists(st.tuples(COUNTS, TEXT), max_size=3)),
     st.builds(
@@ -128,9 +124,7 @@ def test_any_bytes_are_a_message_or_an_error_of_msgspec(decode, data: bytes) -> 
 
 # Damaged messages get further into a decoder than noise does.
 @given(message=TO_SUPERVISOR, at=st.integers(min_value=0), byte=st.integers(0, 255))
-def test_a_damaged_message_is_a_message_or_an_error_of_msgspec(
-    message: wire.ToSupervisor, at: int, byte: int
-) -> None:
+def test_a_damaged_message_is_a_message_or_an_error_of_msgspec(message: wire.ToSupervisor, at: int, byte: int) -> None:
     data = bytearray(wire.encode(message))
     data[at % len(data)] = byte
     try:

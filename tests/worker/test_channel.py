@@ -16,7 +16,6 @@ from codemode_executor.worker.channel import (
     ChannelError,
     FailureItem,
     Item,
-    LogItem,
     ResultItem,
     TakeItem,
     TimerItem,
@@ -55,10 +54,8 @@ def written(items: list[Item]) -> str:
         match item:
             case CallItem(call, provider, tool, args):
                 head += [1, call, *measured(provider, tool, args.decode())]
-            case LogItem(level, text):
-                head += [2, level, *measured(text)]
-            case TimerItem(timer, delay_ms):
-                head += [3, timer, delay_ms]
+            case TimerItem(timer, delay_ms, called_ms):
+                head += [3, timer, delay_ms, called_ms]
             case CancelTimerItem(timer):
                 head += [4, timer]
             case ResultItem(value):
@@ -75,8 +72,7 @@ NUMBERS = st.integers(0, 2**53)
 ITEMS = st.lists(
     st.one_of(
         st.builds(CallItem, call=NUMBERS, provider=TEXT, tool=TEXT, args=TEXT.map(str.encode)),
-        st.builds(LogItem, level=st.integers(0, 8), text=TEXT),
-        st.builds(TimerItem, timer=NUMBERS, delay_ms=NUMBERS),
+        st.builds(TimerItem, timer=NUMBERS, delay_ms=NUMBERS, called_ms=NUMBERS),
         st.builds(CancelTimerItem, timer=NUMBERS),
         st.builds(ResultItem, value=st.none() | TEXT.map(str.encode)),
         st.builds(FailureItem, kind=NUMBERS, name=TEXT, message=TEXT, stack=TEXT),
@@ -92,10 +88,7 @@ ITEMS = st.lists(
     [
         ("[1,7,1,3,5]\npget[1,2]", CallItem(7, "p", "get", b"[1,2]")),
         ("[1,0,0,0,0]\n", CallItem(0, "", "", b"")),
-        ("[2,1,5]\nhello", LogItem(1, "hello")),
-        ("[2,0,0]\n", LogItem(0, "")),
-        ("[2,0,3]\na\nb", LogItem(0, "a\nb")),
-        ("[3,1,2147483647]\n", TimerItem(1, 2147483647)),
+        ("[3,1,2147483647,1700000000000]\n", TimerItem(1, 2147483647, 1_700_000_000_000)),
         ("[4,12]\n", CancelTimerItem(12)),
         ("[5,1,2]\n{}", ResultItem(b"{}")),
         ("[5,1,0]\n", ResultItem(b"")),
@@ -115,20 +108,19 @@ def test_no_item_is_no_item(parse: Parse) -> None:
 
 @BOTH
 def test_texts_follow_each_other_in_the_order_of_their_items(parse: Parse) -> None:
-    assert parse("[2,0,1,3,1,5,1,2,1,1,2,7,2,2,1]\nap" + "t[]z") == [
-        LogItem(0, "a"),
-        TimerItem(1, 5),
-        CallItem(2, "p", "t", b"[]"),
+    assert parse("[1,1,1,0,2,3,1,5,9,1,2,1,1,2,7,6,1,1,2,0]\na[]pt{}zmm") == [
+        CallItem(1, "a", "", b"[]"),
+        TimerItem(1, 5, 9),
+        CallItem(2, "p", "t", b"{}"),
         TakeItem(),
-        LogItem(2, "z"),
+        FailureItem(1, "z", "mm", ""),
     ]
 
 
 @BOTH
 def test_texts_are_measured_in_utf_16_units(parse: Parse) -> None:
-    assert parse("[2,0,3,2,1,2,5,1,4]\né😀ab" + '"😀"') == [
-        LogItem(0, "é😀"),
-        LogItem(1, "ab"),
+    assert parse('[6,1,3,2,1,5,1,4]\né😀ab!"😀"') == [
+        FailureItem(1, "é😀", "ab", "!"),
         ResultItem('"😀"'.encode()),
     ]
 
@@ -139,20 +131,18 @@ def test_round_trip(parse: Parse, items: list[Item]) -> None:
     assert parse(written(items)) == items
 
 
-# The harness makes texts well-formed, but a text cut at a bound may end within a pair.
+# The harness makes texts well-formed; should one be cut within a pair, the others stay what they are.
 @BOTH
 @pytest.mark.parametrize("lone", ["\ud83d", "\ude00"])
 def test_a_lone_surrogate_is_one_unit_and_moves_nothing(parse: Parse, lone: str) -> None:
-    assert parse(f"[2,0,2,2,8,3]\na{lone}😀z") == [LogItem(0, "a\ufffd"), LogItem(8, "😀z")]
-    assert parse(f"[2,0,2,2,8,3]\na{lone}xyz") == [LogItem(0, "a\ufffd"), LogItem(8, "xyz")]
+    assert parse(f"[6,1,2,3,1]\na{lone}😀zs") == [FailureItem(1, "a\ufffd", "😀z", "s")]
+    assert parse(f"[6,1,2,3,1]\na{lone}xyzs") == [FailureItem(1, "a\ufffd", "xyz", "s")]
 
 
 @BOTH
 def test_a_length_that_ends_within_a_pair_leaves_text_that_can_be_sent(parse: Parse) -> None:
-    first, second = parse("[2,0,1,2,0,2]\n😀a")
-    assert isinstance(first, LogItem)
-    assert isinstance(second, LogItem)
-    assert (first.text + second.text).encode() == "\ufffd\ufffda".encode()
+    (item,) = parse("[6,1,1,2,0]\n😀a")
+    assert item == FailureItem(1, "\ufffd", "\ufffda", "")
 
 
 @BOTH
@@ -162,46 +152,46 @@ def test_a_length_that_ends_within_a_pair_leaves_text_that_can_be_sent(parse: Pa
         "",
         "\n",
         "[1,2",
-        "[2,0,1]",
+        "[5,1,1]",
         "no head\n",
         "{}\n",
         "null\n",
         "[null]\n",
-        '["2"]\n',
-        "[2,0,1.5]\nab",
-        "[2,0,true]\na",
-        "[[2]]\n",
+        '["5"]\n',
+        "[5,1,1.5]\nab",
+        "[5,true,0]\n",
+        "[[5]]\n",
         "[0]\n",
+        "[2]\n",
+        "[2,0,1]\na",
         "[8]\n",
         "[-1]\n",
         "[99,1,2]\n",
         # an item lacks numbers
         "[1]\n",
         "[1,1,1,1]\nab",
-        "[2]\n",
-        "[2,0]\n",
         "[3]\n",
         "[3,1]\n",
+        "[3,1,1]\n",
         "[4]\n",
         "[5]\n",
         "[5,1]\n",
         "[6]\n",
         "[6,1,0,0]\n",
-        "[7,2]\n",
+        "[7,5]\n",
         # an item measures what is not there
-        "[2,0,1]\n",
-        "[2,0,2]\na",
-        "[2,0,1,2,0,1]\na",
+        "[5,1,1]\n",
+        "[5,1,2]\na",
+        "[5,1,1,5,1,1]\na",
         "[1,0,1,1,2]\nabc",
         "[6,1,0,0,1]\n",
-        "[5,1,1]\n",
-        "[2,0,2]\né",
-        "[2,0,3]\n😀",
-        "[2,0,-1]\na",
-        "[2,0,1,2,0,-1]\né",
-        f"[2,0,{2**62}]\na",
-        f"[2,0,{10**30}]\na",
-        f"[2,0,{10**30}]\né",
+        "[5,1,2]\né",
+        "[5,1,3]\n😀",
+        "[5,1,-1]\na",
+        "[5,1,1,5,1,-1]\né",
+        f"[5,1,{2**62}]\na",
+        f"[5,1,{10**30}]\na",
+        f"[5,1,{10**30}]\né",
     ],
 )
 def test_refuses_what_the_harness_never_writes(parse: Parse, message: str) -> None:
@@ -209,22 +199,18 @@ def test_refuses_what_the_harness_never_writes(parse: Parse, message: str) -> No
         parse(message)
 
 
-@pytest.mark.parametrize(
-    "message", [b"\xff\xfe\n", b"[2,0,1]\n\xff\xff", b"\x80", b"[" * 10_000 + b"\n", b"[7]\n"[:-1]]
-)
+@pytest.mark.parametrize("message", [b"\xff\xfe\n", b"[5,1,1]\n\xff", b"\x80", b"[" * 10_000 + b"\n", b"[7]\n"[:-1]])
 def test_bytes_that_are_no_text_move_nothing_or_are_refused(message: bytes) -> None:
     for parse in (channel.parse_units, channel.parse_utf8):
         try:
             items = parse(message)
         except ChannelError:
             continue
-        assert items == [LogItem(0, "\ufffd")]
+        assert items == [ResultItem("\ufffd".encode())]
 
 
 @given(items=ITEMS, at=st.integers(0), data=st.data())
-def test_a_truncated_message_is_refused_or_shorter(
-    items: list[Item], at: int, data: st.DataObject
-) -> None:
+def test_a_truncated_message_is_refused_or_shorter(items: list[Item], at: int, data: st.DataObject) -> None:
     message = written(items)
     cut = message[: at % (len(message) + 1)]
     for parse in (by_units, by_utf8):
@@ -258,8 +244,6 @@ def test_any_numbers_are_items_or_refused(numbers: list[int], body: str) -> None
             continue
         for item in items:
             # Text that is not well-formed would not survive the wire.
-            if isinstance(item, LogItem):
-                item.text.encode()
             if isinstance(item, FailureItem):
                 (item.name + item.message + item.stack).encode()
             if isinstance(item, CallItem):
@@ -270,5 +254,5 @@ def test_any_numbers_are_items_or_refused(numbers: list[int], body: str) -> None
 def test_long_messages_are_cut_in_linear_time() -> None:
     # Cutting from the front of a string each time would meet the suite's time limit.
     for text in ("x" * 20, "é" * 20, "😀" * 10):
-        message = f"[{','.join(['2,0,20'] * 100_000)}]\n{text * 100_000}"
+        message = f"[{','.join(['5,1,20'] * 100_000)}]\n{text * 100_000}"
         assert len(by_units(message)) == len(by_utf8(message)) == 100_000

@@ -123,7 +123,7 @@ def test_another_version_is_refused_by_both_names(monkeypatch: pytest.MonkeyPatc
         assert name == "mini-racer"
         return "0.15.0"
 
-    monkeypatch.setattr(module.importlib.metadata, "version", version)
+    monkeypatch.setattr(importlib.metadata, "version", version)
     with pytest.raises(EngineError) as caught:
         Engine([])
     assert "mini-racer 0.15.0 is installed" in str(caught.value)
@@ -312,7 +312,9 @@ def test_the_buffer_is_shared_and_read_while_the_guest_is_in_post(engine: Engine
         buffer = isolate.attach(lambda: seen.append(bytes(buffer[:2])))
         assert (len(buffer), buffer.format) == (16, "B")
         replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
-        isolate.evaluate(b"for (let i = 1; i < 4; i++) { bytes[0] = i; bytes[1] = 2 * i; post() } bytes[0] = 9", replies.put)
+        isolate.evaluate(
+            b"for (let i = 1; i < 4; i++) { bytes[0] = i; bytes[1] = 2 * i; post() } bytes[0] = 9", replies.put
+        )
         replies.get(timeout=GUARD_S)
         assert seen == [b"\1\2", b"\2\4", b"\3\6"]
         assert buffer[0] == 9
@@ -468,9 +470,7 @@ def run_alone(body: str) -> list[str]:
     """Output lines of a script in a process of its own."""
     # Left by os._exit, as a worker leaves.
     script = textwrap.dedent(PRELUDE) + textwrap.dedent(body) + "\nsys.stdout.flush()\nos._exit(0)\n"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

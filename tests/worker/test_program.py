@@ -279,9 +279,9 @@ def test_a_reading_is_the_readers_answer() -> None:
     assert decode_reading(
         b'{"ok":true,"open":"o","body":"b","close":"c","edits":[[1,2,3]],"normalized":"n","identifiers":[]}'
     ) == Reading(True, "o", "b", "c", [(1, 2, 3)])
-    assert decode_reading(
-        b'{"ok":false,"name":"SyntaxError","message":"m","line":1,"column":2}'
-    ) == Reading(False, name="SyntaxError", message="m", line=1, column=2)
+    assert decode_reading(b'{"ok":false,"name":"SyntaxError","message":"m","line":1,"column":2}') == Reading(
+        False, name="SyntaxError", message="m", line=1, column=2
+    )
 
 
 @pytest.mark.parametrize("answer", [b"", b"{}", b"null", b'{"ok":1}', b'{"ok":true,"edits":[[1,2]]}'])

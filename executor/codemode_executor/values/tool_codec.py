@@ -30,7 +30,7 @@ _TAG_BYTES = TAG.encode()
 MAX_SAFE_INTEGER = 2**53 - 1
 
 #: Deeper than this, the JSON decoders of Python and of other hosts run out of stack.
-MAX_DEPTH = 500
+MAX_DEPTH = 200
 
 _encode_json = msgspec.json.Encoder().encode
 _decode_json = msgspec.json.Decoder().decode
@@ -51,11 +51,15 @@ def decode_json(text: bytes) -> object:
             return _decode_json(text)
         except msgspec.DecodeError:
             # msgspec refuses lone surrogates, which JavaScript strings may hold.
-            return json.loads(text)
+            return json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant)
     except RecursionError:
         raise ValueRefused("the value nests too deeply to be decoded") from None
     except ValueError as error:
         raise ValueRefused(f"the text is not JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
 
 
 def decode_args(args_json: bytes | str) -> list[object]:
@@ -89,12 +93,13 @@ def _revive(value: object) -> object:
     if not isinstance(value, dict):
         return value
     members = cast(dict[str, object], value)
-    kind = members.get(TAG)
-    if kind == "escaped" and "value" in members:
+    if TAG not in members:
+        return _revive_members(members)
+    if members[TAG] == "escaped" and "value" in members:
         inner = members["value"]
         return _revive_members(cast(dict[str, object], inner)) if isinstance(inner, dict) else _revive(inner)
     data = members.get("data")
-    if kind is not None and isinstance(data, str):
+    if isinstance(data, str):
         try:
             return base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError) as error:
@@ -128,7 +133,15 @@ def encode_value(value: object) -> bytes:
         ValueRefused: an integer beyond 2^53 - 1, a cycle or deep nesting, or a type that is not listed; the message
             names the path.
     """
-    plain = _plain(value, "result", 0)
+    try:
+        return encode_json(_plain(value, "result", 0))
+    except RecursionError:
+        # The caller's own stack counts too.
+        raise ValueRefused("result nests too deeply to be encoded") from None
+
+
+def encode_json(plain: object) -> bytes:
+    """JSON of what is JSON already, lone surrogates included."""
     try:
         return _encode_json(plain)
     except UnicodeEncodeError:
@@ -154,7 +167,7 @@ def _plain(value: object, path: str, depth: int) -> object:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)
     if isinstance(value, Mapping):
         return _plain_mapping(cast(Mapping[object, object], value), path, depth)
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -169,9 +182,10 @@ def _plain(value: object, path: str, depth: int) -> object:
 
 def _plain_mapping(value: Mapping[object, object], path: str, depth: int) -> dict[str, object]:
     members: dict[str, object] = {}
-    for key, item in value.items():
+    for given, item in value.items():
+        key: object = given.value if isinstance(given, enum.Enum) else given
         if isinstance(key, str):
-            name = str(key)
+            name = str.__str__(key)
         elif key is None or isinstance(key, (bool, int)):
             name = "null" if key is None else str(key).lower() if isinstance(key, bool) else str(int(key))
         else:

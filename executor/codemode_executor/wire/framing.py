@@ -28,21 +28,30 @@ class FrameDecoder:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._buffer = bytearray()
+        self._refused: FrameTooLarge | None = None
 
     def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
         """Take ``data`` in; give every frame that is complete now.
 
         Raises:
-            FrameTooLarge: a frame is announced that is longer than ``max_bytes``. The stream is unusable then.
+            FrameTooLarge: a frame is announced that is longer than ``max_bytes``. The stream is unusable from then on.
         """
+        if self._refused is None:
+            self._buffer += data
+        return self._frames()
+
+    def _frames(self) -> Iterator[bytes]:
         buffer = self._buffer
-        buffer += data
         position = 0
         try:
-            while len(buffer) - position >= PREFIX_BYTES:
+            while self._refused is None and len(buffer) - position >= PREFIX_BYTES:
                 (length,) = _PREFIX.unpack_from(buffer, position)
                 if length > self._max_bytes:
-                    raise FrameTooLarge(f"a frame of {length} bytes was announced; the limit is {self._max_bytes}")
+                    position = len(buffer)
+                    self._refused = FrameTooLarge(
+                        f"a frame of {length} bytes was announced; the limit is {self._max_bytes}"
+                    )
+                    break
                 end = position + PREFIX_BYTES + length
                 if len(buffer) < end:
                     break
@@ -52,6 +61,8 @@ class FrameDecoder:
         finally:
             if position:
                 del buffer[:position]
+        if self._refused is not None:
+            raise self._refused
 
     @property
     def pending_bytes(self) -> int:

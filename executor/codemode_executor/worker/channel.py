@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 import msgspec
 
 CALL = 1
-LOG = 2
 TIMER = 3
 CANCEL_TIMER = 4
 RESULT = 5
 FAILURE = 6
 TAKE = 7
 
+#: Size of the part of the shared buffer that holds messages.
+MESSAGE_BYTES = 4 + 2 * 8192
+
 # Python loads a codec from a file when it is first used; inside the jail there are no files.
 for _name in ("ascii", "utf-8", "utf-16-le"):
     codecs.lookup(_name)
 
+_LONE = re.compile("[\ud800-\udfff]")
 _decode_head = msgspec.json.Decoder(list[int]).decode
 
 
@@ -28,14 +32,10 @@ class CallItem(msgspec.Struct, frozen=True):
     args: bytes
 
 
-class LogItem(msgspec.Struct, frozen=True):
-    level: int
-    text: str
-
-
 class TimerItem(msgspec.Struct, frozen=True):
     timer: int
     delay_ms: int
+    called_ms: int  # the guest's wall clock, which is the worker's
 
 
 class CancelTimerItem(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class TakeItem(msgspec.Struct, frozen=True):
     pass
 
 
-Item = CallItem | LogItem | TimerItem | CancelTimerItem | ResultItem | FailureItem | TakeItem
+Item = CallItem | TimerItem | CancelTimerItem | ResultItem | FailureItem | TakeItem
 
 
 class ChannelError(ValueError):
@@ -121,7 +121,13 @@ def parse_utf8(message: bytes) -> list[Item]:
     Raises:
         ChannelError: it is not a message of the harness.
     """
-    return _parse(message if message.isascii() else message.decode("utf-8", "replace"))
+    if message.isascii():
+        return _parse(message)
+    try:
+        text = message.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise ChannelError(f"a message is not UTF-8: {error}") from error
+    return _parse(_LONE.sub("\ufffd", text))  # a lone surrogate is one unit, and so is what stands for it
 
 
 def _parse(message: bytes | str) -> list[Item]:
@@ -148,14 +154,10 @@ def _parse(message: bytes | str) -> list[Item]:
                 call, provider, tool, args = numbers[at + 1 : at + 5]
                 items.append(CallItem(call, body.cut(provider), body.cut(tool), body.raw(args)))
                 at += 5
-            elif kind == LOG:
-                level, length = numbers[at + 1 : at + 3]
-                items.append(LogItem(level, body.cut(length)))
-                at += 3
             elif kind == TIMER:
-                timer, delay = numbers[at + 1 : at + 3]
-                items.append(TimerItem(timer, delay))
-                at += 3
+                timer, delay, called = numbers[at + 1 : at + 4]
+                items.append(TimerItem(timer, delay, called))
+                at += 4
             elif kind == CANCEL_TIMER:
                 (timer,) = numbers[at + 1 : at + 2]
                 items.append(CancelTimerItem(timer))

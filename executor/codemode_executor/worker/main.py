@@ -189,7 +189,9 @@ class Worker:
                 continue
             self._serial += 1
             self._timer_serial[request.timer] = self._serial
-            heapq.heappush(self._timers, (now + request.delay_ms / 1000, self._serial, request.timer))
+            # It was set when it was called, which may be a while ago if the program computed since.
+            age_s = min(max(0.0, time.time() - request.called_ms / 1000), request.delay_ms / 1000)
+            heapq.heappush(self._timers, (now - age_s + request.delay_ms / 1000, self._serial, request.timer))
 
     def _poll_ms(self) -> float | None:
         run = self._run

@@ -71,7 +71,7 @@ class Script:
             if position is not None:
                 where = f"line {position[0]}, column {position[1]}"
                 name = match["name"]
-                frames.append(f"    at {name} ({where})" if name else f"    at {where}")
+                frames.append(f"    at {name} ({where})" if name else f"    at {match['waiting'] or ''}{where}")
                 if len(frames) == _MAX_FRAMES:
                     break
         return "\n".join(frames)
@@ -88,7 +88,9 @@ class Script:
 _MAX_FRAMES = 50
 _LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")  # what V8 counts as the end of a line
 _FRAME = re.compile(
-    rf"^ +at (?:(?P<name>[^\n]{{1,200}}) \()?{SOURCE_NAME}:(?P<line>\d{{1,9}}):(?P<column>\d{{1,9}})\)?$", re.M
+    rf"^ +at (?:(?P<name>[^\n]{{1,200}}) \(|(?P<waiting>async ))?{re.escape(SOURCE_NAME)}"
+    r":(?P<line>\d{1,9}):(?P<column>\d{1,9})\)?$",
+    re.M,
 )
 _COMPILE_ERROR = re.compile(r"[^\n:]*:(?P<line>\d{1,9}): (?P<name>\w+): (?P<message>[^\n]*)")
 

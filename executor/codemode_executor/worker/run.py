@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from enum import Enum
 
@@ -17,6 +18,7 @@ import msgspec
 from ..wire import messages as wire
 from . import channel
 from .isolate import Isolate, Kind, Reply
+from .logs import LogReader
 from .outbox import Outbox
 from .program import Reading, Script
 
@@ -56,15 +58,17 @@ class GuestRun:
         self._message = message
         self._limits = message.limits
         self._buffer = buffer
+        self._logs = LogReader(buffer)
+        self._log_lock = threading.Lock()
         self._outbox = outbox
         self._notify = notify
         self._lock = threading.Lock()
         self._script: Script | None = None
         self._pending: set[int] = set()
         self._calls = 0
-        self._takes = 0
+        self._fetching = False
+        self._backlog: deque[list[channel.Item]] = deque()
         self._cpu_start = time.process_time()
-        self._held: wire.Outcome | None = None
         self._sent = False
         self._stop_kind = wire.OUTCOME_TIMEOUT
         self._stop_message = ""
@@ -104,6 +108,7 @@ class GuestRun:
         """V8 has to be ended from outside. The caller frees the isolate, then calls ``stopped``."""
         if self.state in (State.STOPPED, State.OVER):
             return
+        self._take_logs()
         if self.state is not State.ENDING:
             self._stop_kind, self._stop_message = kind, message
         self.state = State.STOPPED
@@ -115,6 +120,8 @@ class GuestRun:
 
     def tick(self, now: float) -> None:
         """Look at the bounds that nobody announces."""
+        if self.state in (State.RUNNING, State.ENDING):
+            self._take_logs()
         if self.state is State.RUNNING and self.isolate.memory_limit_reached():
             self._out_of_memory()
         elif now < self.deadline:
@@ -144,6 +151,21 @@ class GuestRun:
         if self.state is State.RUNNING:
             self.isolate.deliver(b'[{"kind":%d,"id":%d}]' % (_DUE, timer))
 
+    def _take_logs(self) -> None:
+        """Fetch what a program has logged that does not post. If its thread is at it already, leave it to it."""
+        if self._script is None or not self._log_lock.acquire(blocking=False):
+            return
+        try:
+            self._send_logs(self._logs.read(), wait=False)
+        except channel.ChannelError as error:
+            self._distrust(error)
+        finally:
+            self._log_lock.release()
+
+    def _send_logs(self, lines: list[tuple[int, str]], *, wait: bool) -> None:
+        for at in range(0, len(lines), _LOGS_PER_FRAME):
+            self._outbox.send(wire.encode(wire.Logs(self.id, lines[at : at + _LOGS_PER_FRAME])), wait=wait)
+
     def _configuration(self) -> bytes:
         limits = self._limits
         config = {
@@ -164,10 +186,14 @@ class GuestRun:
         """The harness has written to the buffer."""
         if self.state is State.OVER:
             return
-        size = int.from_bytes(self._buffer[:4], "little")
-        units = bytes(self._buffer[4 : 4 + 2 * size])
         try:
-            self._take_in(channel.parse_units(units))
+            with self._log_lock:
+                lines = self._logs.read()
+                self._logs.rewind()
+                self._send_logs(lines, wait=True)
+            size = int.from_bytes(self._buffer[:4], "little")
+            if size > len(_EMPTY):
+                self._arrive(channel.parse_units(bytes(self._buffer[4 : 4 + 2 * size])))
         except Exception as error:
             self._distrust(error)
 
@@ -177,12 +203,22 @@ class GuestRun:
                 # Out of memory or terminated: the reply to the program's own evaluation says which.
                 self._on_reply(reply)
                 return
-            self._takes -= 1
+            self._fetching = False
             self._take_in(channel.parse_utf8(reply.text))
-            if self._held is not None and self._takes == 0:
-                self._conclude(self._held)
+            while self._backlog and not self._fetching:
+                self._arrive(self._backlog.popleft())
         except Exception as error:
             self._distrust(error)
+
+    def _arrive(self, items: list[channel.Item]) -> None:
+        """A message: what was sent first is taken in first, also when it is long and has to be fetched."""
+        if self._fetching:
+            self._backlog.append(items)
+        elif items == [channel.TakeItem()]:
+            self._fetching = True
+            self.isolate.ask(None, self._on_taken)
+        else:
+            self._take_in(items)
 
     def _on_reply(self, reply: Reply) -> None:
         """The program's script was evaluated, or a delivery failed."""
@@ -201,7 +237,6 @@ class GuestRun:
 
     def _take_in(self, items: list[channel.Item]) -> None:
         calls: list[wire.Call] = []
-        logs: list[tuple[int, str]] = []
         timers: list[channel.TimerItem | channel.CancelTimerItem] = []
         outcome: wire.Outcome | None = None
         for item in items:
@@ -214,19 +249,14 @@ class GuestRun:
                         self.isolate.deliver(_answer(self._arguments_too_large(item)))
                     else:
                         calls.append(wire.Call(item.call, item.provider, item.tool, item.args))
-                case channel.LogItem():
-                    logs.append((item.level, item.text))
                 case channel.TimerItem() | channel.CancelTimerItem():
                     timers.append(item)
                 case channel.TakeItem():
-                    self._takes += 1
-                    self.isolate.ask(None, self._on_taken)
+                    raise channel.ChannelError("a message to be fetched is announced among other items")
                 case channel.ResultItem():
                     outcome = self._result(item)
                 case channel.FailureItem():
                     outcome = self._failure(item)
-        for at in range(0, len(logs), _LOGS_PER_FRAME):
-            self._outbox.send(wire.encode(wire.Logs(self.id, logs[at : at + _LOGS_PER_FRAME])), wait=True)
         if calls:
             with self._lock:
                 self._pending.update(call.call for call in calls)
@@ -235,10 +265,7 @@ class GuestRun:
             self.timer_requests += timers
             self._notify()
         if outcome is not None:
-            if self._takes:
-                self._held = outcome  # what was said before it is still to be fetched
-            else:
-                self._conclude(outcome)
+            self._conclude(outcome)
 
     def _send_calls(self, calls: list[wire.Call]) -> None:
         """In one message, unless that grew beyond what a frame should be."""
@@ -337,3 +364,4 @@ _CONFIGURE = 4
 _STACK_CHARS = 16384
 _CALLS_FRAME_BYTES = 1024 * 1024
 _EXIT_DISTRUST = 70
+_EMPTY = "[]\n"

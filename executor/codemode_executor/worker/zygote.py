@@ -108,6 +108,9 @@ class Zygote:
         for child in self._children.values():
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(child.pidfd, signal.SIGKILL)
+        for child in self._children.values():
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child.pid, 0)
         os._exit(0)
 
     def _load(self, setup: wire.Setup) -> None:

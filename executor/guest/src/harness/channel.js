@@ -1,33 +1,45 @@
-// Outbound messages. One message is a list of items; an item is a few integers and the text they measure:
+// Everything outbound, in one buffer that the worker shares.
+//
+// A message is a list of items; an item is a few integers and the text that they measure:
 //
 //   [kind, integer, …] , …  in JSON, a newline, then all texts one after the other (lengths in UTF-16 units)
 //
-// Small messages are written to a buffer that the worker reads inside `post`, on this thread, so a program that loops
-// afterwards cannot hold them back. A text too long for the buffer waits in `taken` until the worker calls for it.
-import { charCodeAt, now } from './primordials.js'
+// It is written to the front of the buffer and read inside `post`, on this thread, so a program that loops afterwards
+// cannot hold it back. A message too long for the buffer waits until the worker calls for it.
+//
+// Log lines have the rest of the buffer. The worker may read them at any time, also while the program loops and nothing
+// is posted, so none is lost when the program is ended from outside. A record is: level, length, units; a line that does
+// not fit is written in pieces, all but the last marked MORE.
+import { atomicStore, charCodeAt, now } from './primordials.js'
 
-const CAPACITY = 8192 // UTF-16 units that fit in the buffer
-const FLUSH_AFTER_MS = 5
-const FLUSH_AFTER_UNITS = 32768
+const CAPACITY = 8192 // UTF-16 units of a message
+const LOG_CAPACITY = 16384 // UTF-16 units of log records
+const LOG_RECORD = 2
+const MORE = 0x100
+const LOG_AFTER_MS = 5
+const MESSAGE_UNITS = 32768
 
 export const CALL = 1
-export const LOG = 2
 export const TIMER = 3
 export const CANCEL_TIMER = 4
 export const RESULT = 5
 export const FAILURE = 6
 const TAKE = 7
 
-const buffer = new ArrayBuffer(4 + 2 * CAPACITY)
+const LOG_OFFSET = 4 + 2 * CAPACITY
+const buffer = new ArrayBuffer(LOG_OFFSET + 4 + 2 * LOG_CAPACITY)
 const size = new Uint32Array(buffer, 0, 1)
-const units = new Uint16Array(buffer, 4)
+const units = new Uint16Array(buffer, 4, CAPACITY)
+const logSize = new Uint32Array(buffer, LOG_OFFSET, 1)
+const logUnits = new Uint16Array(buffer, LOG_OFFSET + 4, LOG_CAPACITY)
 
 let post
 let head = ''
 let body = ''
+let logAt = 0
 let scheduled = false
 let closed = false
-let lastFlush = 0
+let lastPost = 0
 let waiting = { __proto__: null, text: '', next: null }
 let newest = waiting
 
@@ -35,23 +47,30 @@ const write = (text) => {
   const length = text.length
   for (let i = 0; i < length; i++) units[i] = charCodeAt(text, i)
   size[0] = length
+  lastPost = now()
   post()
+  logAt = 0 // the worker has taken the log records in, and set their size to 0
 }
 
-// The empty message means nothing to the worker; sending it compiles what every run needs while nobody waits.
+// The empty message means nothing to the worker but that there may be log records.
+const EMPTY = '[]\n'
+
+// Calling what every run needs compiles it while nobody waits.
 export const attach = (fn) => {
   post = fn
   send('', '')
   flush()
-  write('[]\n')
+  write(EMPTY)
   return buffer
 }
 
 export const flush = () => {
-  if (head === '') return
+  if (head === '') {
+    if (logAt > 0) write(EMPTY)
+    return
+  }
   const text = '[' + head + ']\n' + body
   head = body = ''
-  lastFlush = now()
   if (text.length <= CAPACITY) return write(text)
   newest.next = { __proto__: null, text, next: null }
   newest = newest.next
@@ -73,24 +92,41 @@ const later = async () => {
   flush()
 }
 
-// `numbers` is the item's integers, comma-separated; `text` everything they measure.
-export const send = (numbers, text) => {
-  if (closed) return
-  // An item that would push a short message over the buffer's size leaves alone, so small ones stay small.
-  if (head !== '' && head.length + body.length + text.length + numbers.length > FLUSH_AFTER_UNITS) flush()
-  head = head === '' ? numbers : head + ',' + numbers
-  body += text
+const schedule = () => {
   if (scheduled) return
   later()
   scheduled = true
 }
 
-// A log line must be seen even if the program never yields again: the first one leaves at once, later ones when the
-// last message is old enough or the waiting text long enough.
-export const sendNow = (numbers, text) => {
+// `numbers` is the item's integers, comma-separated; `text` everything they measure.
+export const send = (numbers, text) => {
   if (closed) return
-  send(numbers, text)
-  if (body.length >= FLUSH_AFTER_UNITS || now() - lastFlush >= FLUSH_AFTER_MS) flush()
+  // An item that would make a message long leaves alone, so that the others are not held up.
+  if (head !== '' && head.length + body.length + text.length + numbers.length > MESSAGE_UNITS) flush()
+  head = head === '' ? numbers : head + ',' + numbers
+  body += text
+  schedule()
+}
+
+export const log = (level, text) => {
+  if (closed) return
+  const length = text.length
+  let from = 0
+  do {
+    if (logAt + LOG_RECORD >= LOG_CAPACITY) write(EMPTY)
+    const room = LOG_CAPACITY - LOG_RECORD - logAt
+    const count = length - from < room ? length - from : room
+    const more = from + count < length
+    const at = logAt + LOG_RECORD
+    logUnits[logAt] = more ? level | MORE : level
+    logUnits[logAt + 1] = count
+    for (let i = 0; i < count; i++) logUnits[at + i] = charCodeAt(text, from + i)
+    logAt = at + count
+    atomicStore(logSize, 0, logAt) // only now may the worker read the record
+    from += count
+  } while (from < length)
+  if (now() - lastPost >= LOG_AFTER_MS) write(EMPTY)
+  else schedule()
 }
 
 // The last message of a run: whatever the program does from here on has no effect.

@@ -20,6 +20,8 @@ const encodeBinary = (value) => {
 // JSON text of a list of arguments. Throws what JSON.stringify throws.
 export const encodeArguments = (args) => {
   const wrappers = safeSet()
+  // What a program may have put on Array.prototype is not for the list of arguments itself.
+  defineProperty(args, 'toJSON', { __proto__: null, value: undefined })
   return jsonStringify(args, function (key, value) {
     if (typeof value !== 'object' || value === null) {
       // A toJSON method (Buffer has one) runs before this; the bytes are still in the holder.
@@ -52,7 +54,10 @@ const revive = (value) => {
   }
   if (hasOwn(value, TAG)) {
     const type = value[TAG]
-    if (type === 'escaped' && hasOwn(value, 'value')) return reviveMembers(value.value)
+    if (type === 'escaped' && hasOwn(value, 'value')) {
+      const inner = value.value
+      return typeof inner === 'object' && inner !== null && !isArray(inner) ? reviveMembers(inner) : revive(inner)
+    }
     if (hasOwn(value, 'data') && typeof value.data === 'string') return decodeBinary(type, value.data)
   }
   return reviveMembers(value)
@@ -67,14 +72,20 @@ const reviveMembers = (value) => {
   return value
 }
 
-// What JSON.parse made has own data properties only, `__proto__` included: reading them runs no guest code.
-export const parseMessage = (text) => {
+// What JSON.parse made has own data properties only, `__proto__` included: reading them runs no guest code. `refuse` is
+// told of an item whose value is not what it is tagged as; it is no reason to lose the others.
+export const parseMessage = (text, refuse) => {
   const items = jsonParse(text)
   if (!stringIncludes(text, TAG)) return items
   for (let i = 0; i < items.length; i++) {
     const item = items[i]
-    if (hasOwn(item, 'value')) item.value = revive(item.value)
-    if (hasOwn(item, 'details')) item.details = revive(item.details)
+    try {
+      if (hasOwn(item, 'value')) item.value = revive(item.value)
+      if (hasOwn(item, 'details')) item.details = revive(item.details)
+      if (hasOwn(item, 'env')) item.env = reviveMembers(item.env)
+    } catch (error) {
+      refuse(item, error)
+    }
   }
   return items
 }

@@ -18,6 +18,7 @@ const OK = 0
 const FAILED = 1
 const DUE = 2
 const END = 3
+const CONFIGURE = 4
 
 const tools = createTools()
 let fireTimer
@@ -59,13 +60,19 @@ const run = async (program) => {
   conclude(value)
 }
 
+const refuseItem = (item, error) => {
+  item.kind = FAILED
+  item.message = 'the tool answered with a broken binary value: ' + describeThrown(error).message
+}
+
 // Before there is a program: all that does not depend on one. What every run needs is called once, which compiles it.
 const prepare = (post) => {
   const buffer = attach(post)
   const log = installConsole(globalThis.console)
+  delete globalThis.WebAssembly // it could not compile anything, and is a large part of what can go wrong in V8
   fireTimer = installTimers(globalThis, (error) => log('Uncaught (in a timer): ' + describeThrown(error).message))
   encodeResult([{ ready: 1 }])
-  parseMessage('[]')
+  parseMessage('[]', refuseItem)
   return buffer
 }
 
@@ -97,7 +104,7 @@ const configure = (config) => {
 }
 
 const deliver = (text) => {
-  const items = parseMessage(text)
+  const items = parseMessage(text, refuseItem)
   for (let i = 0; i < items.length; i++) {
     const item = items[i]
     switch (item.kind) {
@@ -114,8 +121,9 @@ const deliver = (text) => {
         flush()
         fail(item.code, { name: '', message: item.message, stack: '' })
         break
-      default:
+      case CONFIGURE:
         configure(item)
+        break
     }
   }
 }

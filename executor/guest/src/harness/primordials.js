@@ -16,6 +16,7 @@ export const StringOf = String
 
 export const { parse: jsonParse, stringify: jsonStringify } = JSON
 export const { now } = Date
+export const { store: atomicStore } = Atomics
 export const { isFinite: isFiniteNumber } = Number
 export const { is } = Object
 export const { isView } = ArrayBuffer

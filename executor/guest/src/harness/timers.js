@@ -1,6 +1,6 @@
 // setTimeout and friends. The clock is the worker's: a timer is a request to be called back, so none outlives its run.
 import { CANCEL_TIMER, TIMER, isClosed, send } from './channel.js'
-import { TypeErrorCtor, apply, defineProperty, safeMap } from './primordials.js'
+import { TypeErrorCtor, apply, defineProperty, now, safeMap } from './primordials.js'
 
 const MAX_DELAY_MS = 2147483647
 
@@ -8,7 +8,8 @@ export const installTimers = (global, report) => {
   const pending = safeMap()
   let next = 1
 
-  const arm = (id, delay) => send(TIMER + ',' + id + ',' + delay, '')
+  // The time of the call goes along: the message may leave much later.
+  const arm = (id, delay) => send(TIMER + ',' + id + ',' + delay + ',' + now(), '')
 
   const start = (callback, delay, args, repeat) => {
     if (typeof callback !== 'function') throw new TypeErrorCtor('The timer callback must be a function')
