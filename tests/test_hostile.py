@@ -322,16 +322,22 @@ async def test_deep_recursion_is_the_programs_own_error(executor: IsolateExecuto
 
 
 @pytest.mark.parametrize(
-    "call", ["console.log(1)", "t.echo(1)", "setTimeout(() => {}, 0)", "t.echo({toJSON() { f() }})"]
+    ("call", "every"),
+    [
+        ("console.log(1)", 7),
+        ("t.echo(1)", 7),
+        ("setTimeout(() => {}, 0)", 7),
+        ("t.echo({toJSON() { f() }})", 401),  # it goes down again each time
+    ],
 )
-async def test_harness_at_the_end_of_the_stack(executor: IsolateExecutor, call: str) -> None:
-    """Every entry of the harness is tried at every depth near the end of the stack."""
+async def test_harness_at_the_end_of_the_stack(executor: IsolateExecutor, call: str, every: int) -> None:
+    """Every entry of the harness is tried at many depths near the end of the stack."""
     code = f"""async () => {{
         let deepest = 0
         const f = () => {{
             deepest += 1
             try {{ f() }} catch {{ }}
-            if (deepest-- % 7 === 0) {{ try {{ {call} }} catch {{ }} }}
+            if (deepest-- % {every} === 0) {{ try {{ {call} }} catch {{ }} }}
         }}
         try {{ f() }} catch {{ }}
         await 0

@@ -73,6 +73,7 @@ class WorkerProcess(asyncio.Protocol):
         self._forked: Forked | None = None
         self._exited: asyncio.Future[Exit] | None = None
         self._run: RunHandler | None = None
+        self._outgoing: list[bytes] = []
         self._idle_timer: asyncio.TimerHandle | None = None
         self._lost_task: asyncio.Task[None] | None = None
         self._dead = asyncio.Event()
@@ -148,8 +149,15 @@ class WorkerProcess(asyncio.Protocol):
 
     def send(self, message: wire.ToWorker) -> None:
         """Send a message; nothing happens if the worker is gone."""
+        self._outgoing.append(encode_frame(wire.encode(message)))
+        if len(self._outgoing) == 1:
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """What was sent in one turn of the loop leaves in one write: the worker then delivers it in one."""
+        outgoing, self._outgoing = self._outgoing, []
         if self._transport is not None and self.state is not WorkerState.DEAD:
-            self._transport.write(encode_frame(wire.encode(message)))
+            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
 
     async def writable(self) -> None:
         """Wait while the worker is slow to read."""

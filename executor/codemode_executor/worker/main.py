@@ -92,9 +92,12 @@ class Worker:
         """Until the supervisor is gone; never returns."""
         poller = select.poll()
         poller.register(self._wake, select.POLLIN)
+        poller.register(self._sock, select.POLLIN)
+        writing = False
         while True:
-            interest = select.POLLIN | (select.POLLOUT if self._outbox.blocked else 0)
-            poller.register(self._sock, interest)
+            if writing is not self._outbox.blocked:
+                writing = not writing
+                poller.modify(self._sock, select.POLLIN | (select.POLLOUT if writing else 0))
             for fd, event in poller.poll(self._poll_ms()):
                 if fd == self._wake:
                     os.eventfd_read(self._wake)
@@ -120,6 +123,8 @@ class Worker:
             os._exit(0)
         for frame in self._frames.feed(data):
             self._handle(wire.decode_to_worker(frame))
+        if self._run is not None:
+            self._run.deliver_answers()
 
     def _handle(self, message: wire.ToWorker) -> None:
         run = self._run

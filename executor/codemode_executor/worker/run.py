@@ -24,7 +24,7 @@ from .program import Reading, Script
 
 #: How long the harness may take to end an idle program before V8 ends it from outside.
 SOFT_GRACE_S = 0.02
-_MEMORY_TICK_S = 0.01
+_LOOK_S = 0.01  # how often memory and unposted log lines are looked at
 _LOGS_PER_FRAME = 2000
 
 
@@ -65,7 +65,9 @@ class GuestRun:
         self._lock = threading.Lock()
         self._script: Script | None = None
         self._pending: set[int] = set()
+        self._answers: list[bytes] = []
         self._calls = 0
+        self._next_look = self.started
         self._fetching = False
         self._backlog: deque[list[channel.Item]] = deque()
         self._cpu_start = time.process_time()
@@ -120,11 +122,13 @@ class GuestRun:
 
     def tick(self, now: float) -> None:
         """Look at the bounds that nobody announces."""
-        if self.state in (State.RUNNING, State.ENDING):
+        if now >= self._next_look and self.state in (State.RUNNING, State.ENDING):
+            self._next_look = now + _LOOK_S
             self._take_logs()
-        if self.state is State.RUNNING and self.isolate.memory_limit_reached():
-            self._out_of_memory()
-        elif now < self.deadline:
+            if self.isolate.memory_limit_reached():
+                self._out_of_memory()
+                return
+        if now < self.deadline:
             return
         elif self.state in (State.READING, State.RUNNING):
             self.end(wire.OUTCOME_TIMEOUT, "Execution timed out")
@@ -133,8 +137,8 @@ class GuestRun:
 
     def next_tick(self) -> float:
         """When ``tick`` wants to be called again at the latest, on the monotonic clock."""
-        if self.state is State.RUNNING:
-            return min(self.deadline, time.monotonic() + _MEMORY_TICK_S)
+        if self.state in (State.RUNNING, State.ENDING):
+            return min(self.deadline, self._next_look)
         return self.deadline
 
     def settle(self, message: wire.ToolDone | wire.ToolFailed) -> None:
@@ -143,8 +147,13 @@ class GuestRun:
             if message.call not in self._pending:
                 return
             self._pending.discard(message.call)
-        if self.state is State.RUNNING:
-            self.isolate.deliver(_answer(message))
+        self._answers.append(_answer(message))
+
+    def deliver_answers(self) -> None:
+        """Hand what has arrived to the program, in one delivery."""
+        if self._answers and self.state is State.RUNNING:
+            self.isolate.deliver(b"[" + b",".join(self._answers) + b"]")
+        self._answers.clear()
 
     def fire(self, timer: int) -> None:
         """A timer is due."""
@@ -246,7 +255,7 @@ class GuestRun:
                     if self._calls > self._limits.tool_calls:
                         outcome = outcome or self._too_many_calls()
                     elif len(item.args) > self._limits.argument_bytes:
-                        self.isolate.deliver(_answer(self._arguments_too_large(item)))
+                        self.isolate.deliver(b"[" + _answer(self._arguments_too_large(item)) + b"]")
                     else:
                         calls.append(wire.Call(item.call, item.provider, item.tool, item.args))
                 case channel.TimerItem() | channel.CancelTimerItem():
@@ -344,14 +353,14 @@ def result_too_large(size: int, limit: int) -> str:
 
 
 def _answer(message: wire.ToolDone | wire.ToolFailed) -> bytes:
-    """A tool's answer as the harness reads it. The value is JSON already and is not looked at again."""
+    """A tool's answer as an item for the harness. The value is JSON already and is not looked at again."""
     if isinstance(message, wire.ToolDone):
         if message.value is None:
-            return b'[{"kind":%d,"id":%d}]' % (_OK, message.call)
-        return b'[{"kind":%d,"id":%d,"value":%b}]' % (_OK, message.call, message.value)
-    head = b'[{"kind":%d,"id":%d,"message":%b' % (_FAILED, message.call, msgspec.json.encode(message.message))
+            return b'{"kind":%d,"id":%d}' % (_OK, message.call)
+        return b'{"kind":%d,"id":%d,"value":%b}' % (_OK, message.call, message.value)
+    head = b'{"kind":%d,"id":%d,"message":%b' % (_FAILED, message.call, msgspec.json.encode(message.message))
     extra = message.extra[1:-1]
-    return head + (b"," + extra if extra else b"") + b"}]"
+    return head + (b"," + extra if extra else b"") + b"}"
 
 
 # Kinds of items that the harness takes: see `deliver` in executor/guest/src/harness/index.js.

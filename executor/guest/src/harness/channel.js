@@ -40,7 +40,7 @@ let logAt = 0
 let scheduled = false
 let closed = false
 let lastPost = 0
-let waiting = { __proto__: null, text: '', next: null }
+let waiting = { text: '', next: null }
 let newest = waiting
 
 const write = (text) => {
@@ -72,7 +72,7 @@ export const flush = () => {
   const text = '[' + head + ']\n' + body
   head = body = ''
   if (text.length <= CAPACITY) return write(text)
-  newest.next = { __proto__: null, text, next: null }
+  newest.next = { text, next: null }
   newest = newest.next
   write('[' + TAKE + ']\n')
 }

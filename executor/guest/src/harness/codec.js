@@ -19,7 +19,12 @@ const encodeBinary = (value) => {
 
 // JSON text of a list of arguments. Throws what JSON.stringify throws.
 export const encodeArguments = (args) => {
-  const wrappers = safeSet()
+  let wrappers // what was put in the place of a value is visited too, and must not be taken for the program's
+  const wrap = (wrapper) => {
+    wrappers ??= safeSet()
+    wrappers.add(wrapper)
+    return wrapper
+  }
   // What a program may have put on Array.prototype is not for the list of arguments itself.
   defineProperty(args, 'toJSON', { __proto__: null, value: undefined })
   return jsonStringify(args, function (key, value) {
@@ -30,14 +35,9 @@ export const encodeArguments = (args) => {
     }
     const original = this[key]
     const binary = encodeBinary(isView(original) ? original : value)
-    if (binary !== undefined) {
-      wrappers.add(binary)
-      return binary
-    }
-    if (!hasOwn(value, TAG) || wrappers.has(this)) return value
-    const wrapper = { __proto__: null, [TAG]: 'escaped', value }
-    wrappers.add(wrapper)
-    return wrapper
+    if (binary !== undefined) return wrap(binary)
+    if (!hasOwn(value, TAG) || wrappers?.has(value) || wrappers?.has(this)) return value
+    return wrap({ __proto__: null, [TAG]: 'escaped', value })
   })
 }
 

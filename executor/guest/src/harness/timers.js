@@ -18,7 +18,7 @@ export const installTimers = (global, report) => {
     if (!(ms >= 1 && ms <= MAX_DELAY_MS)) ms = repeat ? 1 : 0
     ms = ms - (ms % 1)
     const id = next++
-    pending.set(id, { __proto__: null, callback, args, delay: ms, repeat })
+    pending.set(id, { callback, args, delay: ms, repeat })
     arm(id, ms)
     return id
   }

@@ -28,9 +28,7 @@ export const createTools = () => {
       throw new ErrorCtor('The arguments of ' + provider + '.' + tool + ' are ' + text.length +
         ' characters long; the limit is ' + limits.argumentBytes + ' bytes (Limits.argument_bytes)')
     }
-    const call = {
-      __proto__: null, id: nextId++, provider, tool: toWellFormed(tool), args: text, resolve, reject, next: null,
-    }
+    const call = { id: nextId++, provider, tool: toWellFormed(tool), args: text, resolve, reject, next: null }
     if (inFlight < limits.callsInFlight) return launch(call)
     if (last === null) first = call
     else last.next = call
