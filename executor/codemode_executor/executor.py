@@ -317,5 +317,5 @@ def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
     message = ending.message
     if ending.kind == wire.OUTCOME_TEXT and ending.name:
         message = f"{ending.name}: {message}"
-    detail = Detail(name=ending.name, stack=ending.stack, bound=ending.bound)
+    detail = Detail(name=ending.name, stack=ending.stack, bound=ending.bound, hint=ending.hint)
     return ExecuteResult(error=message or "the program failed without a message", logs=logs, detail=detail, usage=usage)

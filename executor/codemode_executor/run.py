@@ -25,6 +25,7 @@ _WATCH_S = 0.02
 _ACCEPT_TIMEOUT_S = 5.0
 _NOTICES = 8
 _NEARLY = 0.8
+_CUT_OFF = "The process was ended with the program: log lines of its last 10 ms may be missing."
 _NOTICE = len(wire.LEVELS) - 1
 
 _log = logging.getLogger("codemode_executor")
@@ -54,6 +55,7 @@ class Ending(msgspec.Struct, frozen=True):
     stack: str = ""
     bound: Bound | None = None
     cpu_s: float = 0.0
+    hint: str = ""
 
 
 _BOUNDS: dict[int, Bound] = {
@@ -289,14 +291,14 @@ class HostRun:
             return
         self.cancel_tools()
         if self._verdict is not None:
-            self._end(self._verdict)
+            self._end(msgspec.structs.replace(self._verdict, hint=_CUT_OFF))
         elif any(mark in exit.stderr for mark in _OUT_OF_MEMORY):
-            self._end(_memory_ending(self._limits, None))
+            self._end(msgspec.structs.replace(_memory_ending(self._limits, None), hint=_CUT_OFF))
         elif not self.accepted:
             self._fail(NotAccepted("the worker process ended before it took the run"))
         elif exit.status == -signal.SIGKILL and self.memory_peak > _NEARLY * self._limits.memory_mb * MIB:
             # Nobody here killed it, and it was about to be: the kernel was short of memory first.
-            self._end(_memory_ending(self._limits, self.memory_peak))
+            self._end(msgspec.structs.replace(_memory_ending(self._limits, self.memory_peak), hint=_CUT_OFF))
         else:
             reason = self._worker.stop_reason
             text = f"the worker process died: {describe_exit(exit)}"
