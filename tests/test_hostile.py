@@ -215,7 +215,7 @@ async def test_replaced_primordials_do_not_reach_the_harness(executor: IsolateEx
         code, providers=[Provider("t", {"echo": echo, "fail": fail})], limits=Limits(timeout_s=2)
     )
     assert outcome.error is None
-    assert outcome.result == {"first": {"n": 1}, "bytes": 2, "caught": "from the host"}
+    assert outcome.result == {"first": {"n": 1}, "bytes": 2, "caught": "from the host", "stolen": None}
     assert seen == [("a", {"n": 1}, b"\x01\x02")]
     assert outcome.logs == ["after"]
 

@@ -514,8 +514,10 @@ async def test_threads_are_capped_and_the_others_wait() -> None:
         with lock:
             running.pop()
 
-    table = ToolTable([Provider("p", {"t": tool})], None, ToolThreads(3))
-    tasks = [asyncio.ensure_future(call(table, "t")) for _ in range(10)]
+    threads = ToolThreads(3)
+    # One run may hold a part of the threads only, so several runs ask.
+    tables = [ToolTable([Provider("p", {"t": tool})], None, threads) for _ in range(10)]
+    tasks = [asyncio.ensure_future(call(table, "t")) for table in tables]
     while len(running) < 3:
         await asyncio.sleep(0.001)
     await asyncio.sleep(0.02)
@@ -523,6 +525,19 @@ async def test_threads_are_capped_and_the_others_wait() -> None:
     await asyncio.gather(*tasks)
     assert max(most) == 3
     assert len(most) == 10
+
+
+async def test_one_run_holds_a_part_of_the_threads_only() -> None:
+    release = threading.Event()
+    threads = ToolThreads(8)
+    greedy = ToolTable([Provider("p", {"t": release.wait})], None, threads)
+    waiting = [asyncio.ensure_future(call(greedy, "t", 10)) for _ in range(20)]
+    await asyncio.sleep(0.02)
+    modest = ToolTable([Provider("p", {"t": lambda: "answered"})], None, threads)
+    assert await asyncio.wait_for(call(modest, "t"), 5) == "answered"
+    assert not any(task.done() for task in waiting)
+    release.set()
+    await asyncio.gather(*waiting)
 
 
 async def test_a_call_may_be_abandoned_and_its_late_answer_is_dropped() -> None:

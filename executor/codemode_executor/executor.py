@@ -16,6 +16,7 @@ from .errors import BadRequest, ExecutorClosed
 from .limits import Limits
 from .pool import Isolation, PoolSettings, PoolStats
 from .run import Ending, HostRun, OnLog
+from .threads import in_thread
 from .tools import ToolTable
 from .values import ValueRefused, decode_result, encode_value
 from .wire import messages as wire
@@ -24,6 +25,7 @@ _NOTHING_RETURNED = "The program returned nothing: end it with `return value`, o
 
 
 _DEFAULT_MIN_WORKERS = 2
+_DECODE_ON_LOOP = 256 * 1024  # a longer result is decoded beside the event loop
 
 
 class IsolateExecutor:
@@ -162,12 +164,14 @@ class IsolateExecutor:
         request = Request(
             code=code.encode("utf-8", "replace").decode(),
             table=ToolTable(providers, dispatch, engine.threads),
-            env=_encode_env(env),
+            env=_encode_env(env, bounds),
             limits=bounds,
             on_log=on_log,
             tenant=tenant,
         )
         run, ending, queue_s = await engine.execute(request)
+        if len(ending.value) > _DECODE_ON_LOOP:
+            return await in_thread(_envelope, run, ending, queue_s)
         return _envelope(run, ending, queue_s)
 
     async def inspect(self) -> EngineReport:
@@ -285,13 +289,19 @@ def _check_code(code: object, limits: Limits) -> None:
         )
 
 
-def _encode_env(env: Mapping[str, object] | None) -> bytes:
+def _encode_env(env: Mapping[str, object] | None, limits: Limits) -> bytes:
     if env is None:
         return b"{}"
     try:
-        return encode_value(dict(env))
+        encoded = encode_value(dict(env))
     except ValueRefused as error:
         raise BadRequest(f"env cannot be encoded: {error}") from error
+    if len(encoded) > limits.argument_bytes:
+        raise BadRequest(
+            f"env is {len(encoded)} bytes long as JSON; the limit is {limits.argument_bytes} bytes"
+            " (Limits.argument_bytes)"
+        )
+    return encoded
 
 
 def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
@@ -308,11 +318,11 @@ def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
     logs = [str(line) for line in run.logs]
     if ending.kind == wire.OUTCOME_RESULT:
         try:
-            result = decode_result(ending.value)
+            result = decode_result(ending.form, ending.value)
         except ValueRefused as error:
             message = f"the result cannot be decoded: {error}"
             return ExecuteResult(error=message, logs=logs, detail=Detail(name="Error"), usage=usage)
-        hint = _NOTHING_RETURNED if ending.value is None else ""
+        hint = _NOTHING_RETURNED if ending.form == 0 else ""
         return ExecuteResult(result=result, logs=logs, detail=Detail(hint=hint), usage=usage)
     message = ending.message
     if ending.kind == wire.OUTCOME_TEXT and ending.name:

@@ -127,6 +127,7 @@ class Pool:
         self._depth_of: dict[WorkerProcess, int] = {}
         self._starting: set[asyncio.Task[None]] = set()
         self._consecutive_failures = 0
+        self._failures_seen = 0
         self._broken: ExecutorError | None = None
         self._closed = False
         self._closing: asyncio.Task[None] | None = None
@@ -199,7 +200,8 @@ class Pool:
     @property
     def workers(self) -> tuple[WorkerProcess, ...]:
         """Every worker process that lives."""
-        return tuple(worker for worker in self._workers if worker.state is not WorkerState.DEAD)
+        gone = (WorkerState.LOST, WorkerState.DEAD)
+        return tuple(worker for worker in self._workers if worker.state not in gone)
 
     @property
     def stats(self) -> PoolStats:
@@ -318,6 +320,7 @@ class Pool:
         task.add_done_callback(self._starting.discard)
 
     async def _start(self, worker: WorkerProcess) -> None:
+        began = self._failures_seen
         try:
             await worker.start(await self._zygotes.current())
         except asyncio.CancelledError:
@@ -327,12 +330,16 @@ class Pool:
             self._workers.discard(worker)
             self._failed += 1
             self._break(error)
-        except WorkerStartFailed as error:
+        except Exception as error:
             self._workers.discard(worker)
             self._failed += 1
-            self._consecutive_failures += 1
+            # Those that were starting together fail together, of one cause: that is one failure.
+            if began == self._failures_seen:
+                self._failures_seen += 1
+                self._consecutive_failures += 1
             if self._consecutive_failures >= _START_ATTEMPTS:
-                self._break(error)
+                known = isinstance(error, WorkerStartFailed)
+                self._break(error if known else WorkerStartFailed(f"{type(error).__name__}: {error}"))
             else:
                 self._grow()
         else:
@@ -350,13 +357,18 @@ class Pool:
             if worker not in self._depth_of:
                 self._put_back(worker)
                 self._match()
+        elif worker.state is WorkerState.LOST:
+            if worker in self._idle:
+                self._idle.remove(worker)
+                self._grow()
         elif worker.state is WorkerState.DEAD:
             self._workers.discard(worker)
             if worker in self._idle:
                 self._idle.remove(worker)
             if worker.started and not worker.stop_reason:
                 self._lost += 1
-            self._grow()
+            if worker.started:
+                self._grow()  # one that died while it started is counted by whoever started it
 
     # --- time ---------------------------------------------------------------------------------------------------------
 

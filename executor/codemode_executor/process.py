@@ -23,15 +23,20 @@ _READY_TIMEOUT_S = 30.0
 _EXIT_REPORT_TIMEOUT_S = 2.0
 #: After its outcome, a worker has this long to free the isolate and make a fresh one.
 _IDLE_TIMEOUT_S = 2.0
+#: A worker that keeps this much more than it had when it was new is replaced.
+_FAT_BYTES = 16 * 1024 * 1024
+_COALESCE_BYTES = 1024 * 1024
 
 
 class WorkerState(Enum):
-    """``FINISHING``: the outcome is there, the next isolate is not yet."""
+    """``FINISHING``: the outcome is there, the next isolate is not yet. ``LOST``: the socket is closed, the process
+    not yet reaped."""
 
     STARTING = "starting"
     IDLE = "idle"
     BUSY = "busy"
     FINISHING = "finishing"
+    LOST = "lost"
     DEAD = "dead"
 
 
@@ -44,6 +49,7 @@ class RunHandler(Protocol):
     def on_calls(self, calls: list[wire.Call]) -> None: ...
     def on_logs(self, lines: list[tuple[int, str]]) -> None: ...
     def on_outcome(self, outcome: wire.Outcome) -> None: ...
+    def on_closed(self) -> bool: ...
     def on_lost(self, exit: Exit) -> None: ...
 
 
@@ -63,6 +69,7 @@ class WorkerProcess(asyncio.Protocol):
         self.idle_since = 0.0
         self.started = False
         self.stop_reason = ""
+        self._distrusted = False
         self._hardening: jail.Hardening = hardening
         self._on_change = on_change
         self._frames = FrameDecoder(max_frame_bytes)
@@ -74,6 +81,7 @@ class WorkerProcess(asyncio.Protocol):
         self._exited: asyncio.Future[Exit] | None = None
         self._run: RunHandler | None = None
         self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0
         self._idle_timer: asyncio.TimerHandle | None = None
         self._lost_task: asyncio.Task[None] | None = None
         self._dead = asyncio.Event()
@@ -142,26 +150,34 @@ class WorkerProcess(asyncio.Protocol):
     # --- a run --------------------------------------------------------------------------------------------------------
 
     def begin(self, run: RunHandler, message: wire.Run) -> None:
-        """Hand a run to the idle worker."""
+        """Hand a run to the idle worker. If it has died since it was handed out, the run hears of that."""
+        if self.state in (WorkerState.LOST, WorkerState.DEAD):
+            self._loop.call_soon(run.on_lost, Exit(None))
+            return
         self.state = WorkerState.BUSY
         self._run = run
         self.send(message)
 
     def send(self, message: wire.ToWorker) -> None:
         """Send a message; nothing happens if the worker is gone."""
-        self._outgoing.append(encode_frame(wire.encode(message)))
-        if len(self._outgoing) == 1:
+        frame = encode_frame(wire.encode(message))
+        self._outgoing.append(frame)
+        self._outgoing_bytes += len(frame)
+        if self._outgoing_bytes > _COALESCE_BYTES:
+            self._flush()
+        elif len(self._outgoing) == 1:
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         """What was sent in one turn of the loop leaves in one write: the worker then delivers it in one."""
-        outgoing, self._outgoing = self._outgoing, []
-        if self._transport is not None and self.state is not WorkerState.DEAD:
+        outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
+        if outgoing and self._transport is not None and self.state is not WorkerState.DEAD:
             self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
 
     async def writable(self) -> None:
-        """Wait while the worker is slow to read."""
-        await self._writable.wait()
+        """Wait while the worker is slow to read. Of many that wait, each looks again after the one before has sent."""
+        while not self._writable.is_set():
+            await self._writable.wait()
 
     def pause(self) -> None:
         """Read nothing more from the worker until ``resume``: its program then waits."""
@@ -176,11 +192,17 @@ class WorkerProcess(asyncio.Protocol):
     # --- its end ------------------------------------------------------------------------------------------------------
 
     def kill(self, reason: str = "") -> None:
-        """SIGKILL. ``reason`` is for whoever asks why."""
+        """SIGKILL. What the worker has said before is still read. ``reason`` is for whoever asks why."""
         if reason and not self.stop_reason:
             self.stop_reason = reason
-        if self._forked is not None and self.state is not WorkerState.DEAD:
+        if self._forked is not None:
             self._forked.kill()
+        self.resume()
+
+    def breach(self, error: Exception) -> None:
+        """The worker broke the protocol: nothing that it has said or will say counts any more."""
+        self._distrusted = True
+        self.kill(f"the worker broke the protocol: {error}")
         if self._transport is not None:
             self._transport.abort()
 
@@ -215,8 +237,10 @@ class WorkerProcess(asyncio.Protocol):
         try:
             for frame in self._frames.feed(data):
                 self._handle(wire.decode_to_supervisor(frame))
-        except (FrameTooLarge, msgspec.MsgspecError, _ProtocolError) as error:
-            self.kill(f"the worker broke the protocol: {error}")
+                if self._distrusted:
+                    return
+        except (FrameTooLarge, msgspec.MsgspecError, ProtocolError) as error:
+            self.breach(error)
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -226,6 +250,10 @@ class WorkerProcess(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._writable.set()
+        if self._run is not None and self._run.on_closed():
+            self._run = None
+        if self.state is not WorkerState.DEAD:
+            self._set(WorkerState.LOST)
         if self._lost_task is None:
             self._lost_task = self._loop.create_task(self._lost())
 
@@ -270,7 +298,7 @@ class WorkerProcess(asyncio.Protocol):
     def _handle(self, message: wire.ToSupervisor) -> None:
         if isinstance(message, wire.Ready):
             if self._ready.done():
-                raise _ProtocolError("a second greeting")
+                raise ProtocolError("a second greeting")
             self._ready.set_result(message)
             return
         if isinstance(message, wire.StartFailed):
@@ -281,18 +309,22 @@ class WorkerProcess(asyncio.Protocol):
             return
         run = self._run
         if run is None or run.id != message.run:
-            raise _ProtocolError(f"a message for run {message.run}, which is not the current one")
+            raise ProtocolError(f"a message for run {message.run}, which is not the current one")
         if isinstance(message, wire.Idle):
             self._idle(message)
         elif self.state is not WorkerState.BUSY:
             # A program goes on until its isolate is freed; what it says after its outcome has no effect.
             if isinstance(message, wire.Outcome):
-                raise _ProtocolError("a second outcome")
+                raise ProtocolError("a second outcome")
         elif isinstance(message, wire.Accepted):
             run.on_accepted()
         elif isinstance(message, wire.Calls):
+            if not message.calls:
+                raise ProtocolError("a message without calls")
             run.on_calls(message.calls)
         elif isinstance(message, wire.Logs):
+            if not message.lines:
+                raise ProtocolError("a message without log lines")
             run.on_logs(message.lines)
         else:
             self.state = WorkerState.FINISHING
@@ -301,13 +333,16 @@ class WorkerProcess(asyncio.Protocol):
 
     def _idle(self, message: wire.Idle) -> None:
         if self.state is not WorkerState.FINISHING:
-            raise _ProtocolError("idle without an outcome")
+            raise ProtocolError("idle without an outcome")
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
         self._run = None
         if message.retire:
             self.kill("retired")
+        elif (resident_bytes(self.pid) or 0) - self.baseline > _FAT_BYTES:
+            # What this run left would be charged to the next one, and tell it something.
+            self.kill("retired: it kept memory")
         else:
             self._set(WorkerState.IDLE)
 
@@ -317,8 +352,8 @@ class WorkerProcess(asyncio.Protocol):
         self._on_change(self)
 
 
-class _ProtocolError(Exception):
-    pass
+class ProtocolError(Exception):
+    """A worker said what it may not say."""
 
 
 def _start_failure(exited: Exit, reason: str) -> ExecutorError:

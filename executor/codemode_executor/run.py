@@ -15,18 +15,23 @@ import msgspec
 from .contract import Bound, LogLine
 from .errors import ExecutorClosed, ExecutorError, WorkerCrashed
 from .limits import GRACE_S, MIB, Limits
-from .process import WorkerProcess, describe_exit
-from .tools import ToolFailure, ToolTable
+from .process import ProtocolError, WorkerProcess, describe_exit
+from .tools import MAX_NAME, ToolFailure, ToolTable
 from .usage import processor_seconds, resident_bytes
 from .wire import messages as wire
 from .zygote import Exit
 
 _WATCH_S = 0.02
 _ACCEPT_TIMEOUT_S = 5.0
-_NOTICES = 8
+_NOTICE_BYTES = 1024
+_HELD_BYTES = 64 * MIB  # arguments of calls that tools have not answered
+_OUTCOME_CHARS = 256 * 1024
+_CPU_MAX_S = 1e9
 _NEARLY = 0.8
+_LATE_S = 0.05
+_READ_S = 0.5
 _CUT_OFF = "The process was ended with the program: log lines of its last 10 ms may be missing."
-_NOTICE = len(wire.LEVELS) - 1
+_NOTICE = wire.LEVELS.index("notice")
 
 _log = logging.getLogger("codemode_executor")
 
@@ -49,7 +54,8 @@ class Ending(msgspec.Struct, frozen=True):
     """How a run ended. ``kind`` is one of ``wire.OUTCOME_*``."""
 
     kind: int
-    value: bytes | None = None
+    form: int = 0
+    value: bytes = b""
     name: str = ""
     message: str = ""
     stack: str = ""
@@ -112,10 +118,11 @@ class HostRun:
         self._watch_timer: asyncio.TimerHandle | None = None
         self._open_calls: set[int] = set()
         self._tools_cancelled = False
+        self._judged_late = False
         self._tools_since = 0.0
         self._log_bytes = 0
         self._log_lines = 0
-        self._notices = 0
+        self._held_bytes = 0
         self._dropped = False
         self._cpu_before: float | None = None
 
@@ -131,7 +138,6 @@ class HostRun:
             env,
             wire.RunLimits(
                 timeout_s=limits.timeout_s,
-                memory_bytes=limits.memory_mb * MIB,
                 argument_bytes=limits.argument_bytes,
                 result_bytes=limits.result_bytes,
                 log_bytes=limits.log_bytes,
@@ -199,12 +205,22 @@ class HostRun:
     # --- bounds -------------------------------------------------------------------------------------------------------
 
     def _overdue(self) -> None:
-        """The worker should have ended the run by now."""
+        """The worker should have ended the run by now.
+
+        If this host was busy, the worker may have: what it sent is read before it is judged.
+        """
+        late_s = time.monotonic() - (self.started + self._limits.timeout_s + GRACE_S)
+        if late_s > _LATE_S and not self._judged_late:
+            self._judged_late = True
+            self._set_deadline(_READ_S, self._overdue)
+            return
         self._kill(Ending(wire.OUTCOME_TIMEOUT, message="Execution timed out", bound="timeout"))
 
     def _watch(self) -> None:
         self._watch_timer = self._loop.call_later(_WATCH_S, self._watch)
         pid = self._worker.pid
+        if self._cpu_before is None:
+            self._cpu_before = processor_seconds(pid)
         resident = resident_bytes(pid)
         if resident is not None:
             growth = resident - self._worker.baseline
@@ -223,7 +239,9 @@ class HostRun:
         if self.state is RunState.OVER:
             return
         self.state = RunState.ENDING
-        self._verdict = self._verdict or verdict
+        used = processor_seconds(self._worker.pid)
+        cpu_s = used - self._cpu_before if used is not None and self._cpu_before is not None else 0.0
+        self._verdict = self._verdict or msgspec.structs.replace(verdict, cpu_s=cpu_s)
         self.cancel_tools()
         self._worker.kill(self._verdict.message)
 
@@ -231,37 +249,44 @@ class HostRun:
 
     def on_calls(self, calls: list[wire.Call]) -> None:
         """Tool calls have left the isolate."""
+        self.on_accepted()  # whatever it says first: the program runs
         if self.state is not RunState.RUNNING:
             return
         for call in calls:
             if call.call in self._open_calls or len(self._open_calls) >= self._limits.tool_calls_in_flight:
-                self._worker.kill("the worker broke the protocol: a tool call twice, or beyond the number in flight")
-                return
+                raise ProtocolError("a tool call twice, or beyond the number in flight")
             self.tool_calls += 1
             self.bytes_out += len(call.args)
             if self.tool_calls > self._limits.tool_calls or len(call.args) > self._limits.argument_bytes:
-                self._worker.kill("the worker broke the protocol: tool calls beyond the run's bounds")
-                return
+                raise ProtocolError("tool calls beyond the run's bounds")
+            if len(call.tool) > MAX_NAME or len(call.provider) > MAX_NAME:
+                raise ProtocolError("a tool call with a name beyond its bound")
+            self._held_bytes += len(call.args)
             if not self._open_calls:
                 self._tools_since = time.monotonic()
             self._open_calls.add(call.call)
             task = self._loop.create_task(self._serve(call), context=self._context.copy())
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
+        if self._held_bytes > _HELD_BYTES:
+            self._worker.pause()  # until tools have taken some of it: the program waits as long
 
     def on_logs(self, lines: list[tuple[int, str]]) -> None:
         """The program has logged. The harness keeps the bounds; they are kept here again."""
+        self.on_accepted()
         if self.state is RunState.OVER:
             return
         for level, text in lines:
-            if level == _NOTICE:
-                if self._notices < _NOTICES:
-                    self._notices += 1
-                    self._keep(level, text)
-                continue
+            if not 0 <= level < len(wire.LEVELS):
+                raise ProtocolError(f"a log line of the unknown level {level}")
             if self._dropped:
                 continue
             size = len(text.encode())
+            if level == _NOTICE and size <= _NOTICE_BYTES:
+                # The harness says that it drops the rest.
+                self._dropped = True
+                self._keep(level, text)
+                continue
             if self._log_lines >= self._limits.log_lines or self._log_bytes + size > self._limits.log_bytes:
                 self._drop()
                 continue
@@ -272,18 +297,37 @@ class HostRun:
     def on_outcome(self, outcome: wire.Outcome) -> None:
         """The run is over, as the worker saw it."""
         value = outcome.value
-        if value is not None and len(value) > self._limits.result_bytes:
-            self._worker.kill("the worker broke the protocol: a result beyond its bound")
+        texts = len(outcome.name) + len(outcome.message) + len(outcome.stack)
+        if len(value) > self._limits.result_bytes or texts > _OUTCOME_CHARS or not 0 <= outcome.cpu_s < _CPU_MAX_S:
+            raise ProtocolError("an outcome beyond its bounds")
+        if self._verdict is not None:
+            self._end(self._verdict)  # the end was decided before this came
             return
-        self.bytes_out += len(value or b"")
+        self.bytes_out += len(value)
         bound = _BOUNDS.get(outcome.kind)
         if outcome.kind == wire.OUTCOME_MEMORY:
             ending = _memory_ending(self._limits, None, outcome.cpu_s)
         else:
-            ending = Ending(outcome.kind, value, outcome.name, outcome.message, outcome.stack, bound, outcome.cpu_s)
+            ending = Ending(
+                kind=outcome.kind,
+                form=outcome.form,
+                value=value,
+                name=outcome.name,
+                message=outcome.message,
+                stack=outcome.stack,
+                bound=bound,
+                cpu_s=outcome.cpu_s,
+            )
         if bound is not None:
             self.cancel_tools()
         self._end(ending)
+
+    def on_closed(self) -> bool:
+        """The worker's socket is closed. True if it does not matter any more how the process ended."""
+        if self._verdict is None:
+            return False
+        self.on_lost(Exit(None))
+        return True
 
     def on_lost(self, exit: Exit) -> None:
         """The worker process is gone before the run was over."""
@@ -326,14 +370,23 @@ class HostRun:
             if self._tools_cancelled:
                 raise
             answer = wire.ToolFailed(self.id, call.call, "the tool call was cancelled", b"{}")
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            _log.exception("a tool raised what is no Exception")
+            answer = wire.ToolFailed(self.id, call.call, f"the tool raised {type(error).__name__}", b"{}")
         finally:
-            self._call_over(call.call)
+            self._call_over(call.call, len(call.args))
         if self.state is RunState.RUNNING:
             await self._worker.writable()
             self._worker.send(answer)
 
-    def _call_over(self, call: int) -> None:
+    def _call_over(self, call: int, args_bytes: int) -> None:
         self._open_calls.discard(call)
+        was_held = self._held_bytes > _HELD_BYTES
+        self._held_bytes -= args_bytes
+        if was_held and self._held_bytes <= _HELD_BYTES:
+            self._worker.resume()
         if not self._open_calls and self._tools_since:
             self.tool_s += time.monotonic() - self._tools_since
             self._tools_since = 0.0
@@ -352,7 +405,9 @@ class HostRun:
             return
         try:
             self._context.copy().run(self._on_log, line)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             _log.exception("on_log raised; the run goes on")
 
     def _drop(self) -> None:
@@ -384,6 +439,13 @@ class HostRun:
         for timer in (self._deadline, self._watch_timer):
             if timer is not None:
                 timer.cancel()
+        self._on_log = None
+        if self.tasks and not self._tools_cancelled:
+            # Calls that nobody awaited go on, but no longer than the run might have.
+            left_s = max(0.0, self.started + self._limits.timeout_s - self.ended)
+            timer = self._loop.call_later(left_s, self.cancel_tools)
+            for task in self.tasks:
+                task.add_done_callback(lambda _: None if self.tasks else timer.cancel())
         return True
 
 

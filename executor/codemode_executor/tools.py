@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import difflib
 import inspect
 import logging
 import re
-import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import cast
 
 import msgspec
 
 from .contract import Dispatch, Provider, Tool
 from .errors import BadRequest
+from .threads import in_thread
 from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
 from .values.names import is_identifier, is_reserved_word
 from .values.tool_codec import decode_json, encode_json
 
-_MAX_NAME = 256
+#: Longest name of a provider or tool, in characters.
+MAX_NAME = 256
+_MAX_MESSAGE = 65536
+_MAX_EXTRA = 1024 * 1024
+_MAX_SUGGESTIONS = 16  # a program that guesses names does not get to use the host's time
+_MAX_SUGGESTED_FROM = 200
+_DECODE_ON_LOOP = 256 * 1024
 _log = logging.getLogger("codemode_executor")
 
 
@@ -34,8 +39,10 @@ class ToolFailure(Exception):
 
     def __init__(self, message: str, extra: bytes = b"{}") -> None:
         super().__init__(message)
-        self.message = _well_formed(message)
-        self.extra = extra
+        clean = _well_formed(message)
+        more = len(clean) - _MAX_MESSAGE
+        self.message = clean if more <= 0 else f"{clean[:_MAX_MESSAGE]}… ({more} more characters)"
+        self.extra = extra if len(extra) <= _MAX_EXTRA else b"{}"
 
 
 class ToolTable:
@@ -51,6 +58,8 @@ class ToolTable:
 
     def __init__(self, providers: Sequence[Provider], dispatch: Dispatch | None, threads: ToolThreads) -> None:
         self._threads = threads
+        self._share = asyncio.Semaphore(threads.share)
+        self._suggestions = _MAX_SUGGESTIONS
         self._dispatch = dispatch
         self._tables: dict[str, dict[str, tuple[str, Tool | None]]] = {}
         for provider in providers:
@@ -72,13 +81,13 @@ class ToolTable:
         table = self._tables.get(provider)
         entry = None if table is None else table.get(tool)
         if entry is None:
-            raise ToolFailure(_not_found(tool, list(table or ())))
+            raise ToolFailure(self._not_found(tool, list(table or ())))
         name, function = entry
         try:
             if function is None:
                 result = await self._by_dispatch(provider, name, args)
             else:
-                result = encode_value(await self._threads.invoke(function, decode_args(args)))
+                result = encode_value(await self._threads.invoke(function, await self._decode(args), self._share))
         except ToolFailure:
             raise
         except ValueRefused as error:
@@ -96,10 +105,24 @@ class ToolTable:
     async def _by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes | None:
         dispatch = self._dispatch
         if dispatch is None:  # the constructor refuses this
-            raise ToolFailure(_not_found(tool, []))
-        decode_args(args)  # what the host is handed is a JSON array, whatever the worker sent
+            raise ToolFailure(f'Tool "{tool}" not found')
+        _require_array(args)
         answer = cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass")))
         return _read_answer(answer)
+
+    async def _decode(self, args: bytes) -> list[object]:
+        """Long arguments are decoded beside the event loop, which has other runs to serve."""
+        if len(args) <= _DECODE_ON_LOOP:
+            return decode_args(args)
+        return await in_thread(decode_args, args)
+
+    def _not_found(self, tool: str, known: list[str]) -> str:
+        text = f'Tool "{tool[:MAX_NAME]}" not found'
+        if not self._suggestions or len(known) > _MAX_SUGGESTED_FROM or len(tool) > 64:
+            return text
+        self._suggestions -= 1
+        close = difflib.get_close_matches(tool, known, n=3, cutoff=0.6)
+        return f"{text}. Did you mean {', '.join(close)}?" if close else text
 
     def _add(self, provider: Provider) -> None:
         name = provider.name
@@ -129,9 +152,9 @@ class ToolTable:
         self._tables[name] = table
 
     def _check(self, provider: str, tool: object, function: object) -> None:
-        if not isinstance(tool, str) or not tool or len(tool) > _MAX_NAME:
+        if not isinstance(tool, str) or not tool or len(tool) > MAX_NAME:
             raise BadRequest(
-                f"Provider {provider!r}: tool names must be strings of 1 to {_MAX_NAME} characters, not {tool!r}"
+                f"Provider {provider!r}: tool names must be strings of 1 to {MAX_NAME} characters, not {tool!r}"
             )
         if function is None:
             if self._dispatch is None:
@@ -151,47 +174,26 @@ class ToolThreads:
 
     def __init__(self, maximum: int = 64) -> None:
         self._slots = asyncio.Semaphore(maximum)
+        #: How many of them one run may hold: the others are for other runs.
+        self.share = max(1, maximum // 4)
 
-    async def invoke(self, function: Tool, args: list[object]) -> object:
+    async def invoke(self, function: Tool, args: list[object], share: asyncio.Semaphore) -> object:
         """Call ``function`` where it belongs, in a copy of the caller's context, and await what it gives."""
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
             return await function(*args)
-        await self._slots.acquire()
-        result = await self._in_thread(function, args)
+        await share.acquire()
+        try:
+            await self._slots.acquire()
+        except BaseException:
+            share.release()
+            raise
+
+        def release() -> None:  # only at the thread's end: an abandoned call still has its thread
+            self._slots.release()
+            share.release()
+
+        result: object = await in_thread(function, *args, on_end=release)
         return await cast(Awaitable[object], result) if inspect.isawaitable(result) else result
-
-    async def _in_thread(self, function: Callable[..., Any], args: list[object]) -> object:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[object] = loop.create_future()
-        context = contextvars.copy_context()
-
-        def settle(result: object, error: BaseException | None) -> None:
-            self._slots.release()  # only now: an abandoned call still has its thread
-            if future.done():
-                return  # the run is over; nobody waits any more
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
-
-        def work() -> None:
-            result: object = None
-            failure: BaseException | None = None
-            try:
-                result = context.run(function, *args)
-            except StopIteration as error:
-                failure = RuntimeError(f"the tool raised StopIteration: {error}")
-            except (Exception, SystemExit) as error:
-                failure = error
-            except BaseException as error:
-                failure = RuntimeError(f"the tool raised {type(error).__name__}")
-            try:
-                loop.call_soon_threadsafe(settle, result, failure)
-            except RuntimeError:
-                return  # the loop was closed meanwhile; nobody waits any more
-
-        threading.Thread(target=work, name="codemode-tool", daemon=True).start()
-        return await future
 
 
 def _read_answer(answer: object) -> bytes | None:
@@ -236,10 +238,16 @@ def _text_of(error: BaseException) -> str:
         return ""
 
 
-def _not_found(tool: str, known: list[str]) -> str:
-    text = f'Tool "{tool[:_MAX_NAME]}" not found'
-    close = difflib.get_close_matches(tool[:_MAX_NAME], known, n=3, cutoff=0.6)
-    return f"{text}. Did you mean {', '.join(close)}?" if close else text
+def _require_array(args: bytes) -> None:
+    """What a host's dispatch is handed is a JSON array, whatever the worker sent.
+
+    Raises:
+        ValueRefused: it is not.
+    """
+    try:
+        msgspec.json.decode(args, type=list[msgspec.Raw])
+    except msgspec.MsgspecError:
+        decode_args(args)  # lone surrogates are accepted there
 
 
 _LONE = re.compile("[\ud800-\udfff]")

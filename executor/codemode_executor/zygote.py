@@ -24,7 +24,7 @@ _STDERR_TAIL = 8192
 _ENTRY = "import sys; sys.path[:] = {path!r}; from codemode_executor.worker.zygote import main; main()"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Forked:
     """A worker process. ``pidfd`` names exactly that process, whatever becomes of its pid."""
 
@@ -32,13 +32,16 @@ class Forked:
     pidfd: int
 
     def kill(self) -> None:
-        """End the process at once; nothing happens if it is gone already."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        """End the process at once; nothing happens if it is gone already, or was given back."""
+        if self.pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def close(self) -> None:
-        """Give the descriptor back."""
-        os.close(self.pidfd)
+        """Give the descriptor back; once is enough."""
+        pidfd, self.pidfd = self.pidfd, -1
+        if pidfd >= 0:
+            os.close(pidfd)
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,12 @@ class Zygote:
         self._stderr_fd = reading
         try:
             self._process = _spawn(theirs, writing)
-        except OSError as error:
+        except BaseException as error:
             ours.close()
             os.close(reading)
-            raise WorkerStartFailed(f"the zygote process cannot be started: {error}") from error
+            if isinstance(error, OSError):
+                raise WorkerStartFailed(f"the zygote process cannot be started: {error}") from error
+            raise
         finally:
             theirs.close()
             os.close(writing)
@@ -127,10 +132,14 @@ class Zygote:
         finally:
             sock.close()
         try:
-            return await asyncio.shield(forked), exited
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                return await asyncio.shield(forked), exited
         except asyncio.CancelledError:
             forked.add_done_callback(_discard)
             raise
+        except TimeoutError:
+            self._lost(f"the zygote did not fork within {_START_TIMEOUT_S:g} s")
+            raise WorkerStartFailed("the zygote stopped answering") from None
 
     def retire(self) -> None:
         """Fork no more. The process leaves when its last worker has."""
@@ -229,6 +238,7 @@ class Zygote:
         with contextlib.suppress(OSError):
             self._read_stderr()
         said = self._stderr.decode("utf-8", "replace").strip()
+        self._process.kill()  # it may only have stopped answering
         self._detach(f"{reason}: {said}" if said else reason)
         self._reaping = self._loop.create_task(self._reaped())
         self._on_gone(self)

@@ -27,22 +27,22 @@ JSON_VALUES = st.recursive(
 @given(value=JSON_VALUES, ascii_only=st.booleans())
 def test_round_trip(value: object, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
-    assert decode_result(text) == value
+    assert decode_result(1, text) == value
 
 
 def test_undefined_is_none() -> None:
-    assert decode_result(None) is None
-    assert decode_result(b"null") is None
+    assert decode_result(0, b"") is None
+    assert decode_result(1, b"null") is None
 
 
 def test_minus_zero_keeps_its_sign() -> None:
-    value = decode_result(b"-0.0")
+    value = decode_result(1, b"-0.0")
     assert isinstance(value, float)
     assert math.copysign(1, value) == -1
 
 
 def test_escaped_lone_surrogates_survive() -> None:
-    assert decode_result(b'["\\ud800","\\udc00\\ud800"]') == ["\ud800", "\udc00\ud800"]
+    assert decode_result(1, b'["\\ud800","\\udc00\\ud800"]') == ["\ud800", "\udc00\ud800"]
 
 
 @pytest.mark.parametrize(
@@ -66,18 +66,18 @@ def test_escaped_lone_surrogates_survive() -> None:
 )
 def test_refuses_what_is_not_json(text: bytes) -> None:
     with pytest.raises(ValueRefused, match="not JSON"):
-        decode_result(text)
+        decode_result(1, text)
 
 
 @pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 99_999 + b'"\\ud800"'])
 def test_refuses_what_nests_too_deeply(text: bytes) -> None:
     with pytest.raises(ValueRefused, match="nests too deeply"):
-        decode_result(text)
+        decode_result(1, text)
 
 
 @given(text=st.binary(max_size=64))
 def test_any_bytes_are_a_value_or_refused(text: bytes) -> None:
     try:
-        decode_result(text)
+        decode_result(1, text)
     except ValueRefused as error:
         assert str(error)

@@ -27,7 +27,6 @@ RUNS = st.builds(
     limits=st.builds(
         wire.RunLimits,
         timeout_s=SECONDS,
-        memory_bytes=COUNTS,
         argument_bytes=COUNTS,
         result_bytes=COUNTS,
         log_bytes=COUNTS,
@@ -63,6 +62,7 @@ TO_SUPERVISOR = st.one_of(
         ),
         probes=st.lists(st.builds(ProbeResult, name=TEXT, blocked=st.booleans(), detail=TEXT), max_size=2),
     ),
+    st.builds(wire.Accepted, run=IDS),
     st.builds(wire.StartFailed, message=TEXT, hardening=st.booleans()),
     st.builds(
         wire.Calls,
@@ -74,7 +74,8 @@ TO_SUPERVISOR = st.one_of(
         wire.Outcome,
         run=IDS,
         kind=COUNTS,
-        value=MAYBE_BYTES,
+        form=COUNTS,
+        value=BYTES,
         name=TEXT,
         message=TEXT,
         stack=TEXT,
@@ -175,4 +176,5 @@ def test_outcomes_are_distinct_and_levels_are_pinned() -> None:
         "dir",
         "table",
         "notice",
+        "uncaught",
     )

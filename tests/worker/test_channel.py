@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codemode_executor.worker import channel
+from codemode_executor.worker import channel, logs
 from codemode_executor.worker.channel import (
     CallItem,
     CancelTimerItem,
@@ -58,8 +60,8 @@ def written(items: list[Item]) -> str:
                 head += [3, timer, delay_ms, called_ms]
             case CancelTimerItem(timer):
                 head += [4, timer]
-            case ResultItem(value):
-                head += [5, value is not None, *measured((value or b"").decode())]
+            case ResultItem(form, value):
+                head += [5, form, *measured(value.decode())]
             case FailureItem(kind, name, message, stack):
                 head += [6, kind, *measured(name, message, stack)]
             case TakeItem():
@@ -74,7 +76,7 @@ ITEMS = st.lists(
         st.builds(CallItem, call=NUMBERS, provider=TEXT, tool=TEXT, args=TEXT.map(str.encode)),
         st.builds(TimerItem, timer=NUMBERS, delay_ms=NUMBERS, called_ms=NUMBERS),
         st.builds(CancelTimerItem, timer=NUMBERS),
-        st.builds(ResultItem, value=st.none() | TEXT.map(str.encode)),
+        st.builds(ResultItem, form=NUMBERS, value=TEXT.map(str.encode)),
         st.builds(FailureItem, kind=NUMBERS, name=TEXT, message=TEXT, stack=TEXT),
         st.builds(TakeItem),
     ),
@@ -90,9 +92,9 @@ ITEMS = st.lists(
         ("[1,0,0,0,0]\n", CallItem(0, "", "", b"")),
         ("[3,1,2147483647,1700000000000]\n", TimerItem(1, 2147483647, 1_700_000_000_000)),
         ("[4,12]\n", CancelTimerItem(12)),
-        ("[5,1,2]\n{}", ResultItem(b"{}")),
-        ("[5,1,0]\n", ResultItem(b"")),
-        ("[5,0,0]\n", ResultItem(None)),
+        ("[5,1,2]\n{}", ResultItem(1, b"{}")),
+        ("[5,1,0]\n", ResultItem(1, b"")),
+        ("[5,0,0]\n", ResultItem(0, b"")),
         ("[6,1,5,1,4]\nErrormst\na", FailureItem(1, "Error", "m", "st\na")),
         ("[7]\n", TakeItem()),
     ],
@@ -121,7 +123,7 @@ def test_texts_follow_each_other_in_the_order_of_their_items(parse: Parse) -> No
 def test_texts_are_measured_in_utf_16_units(parse: Parse) -> None:
     assert parse('[6,1,3,2,1,5,1,4]\né😀ab!"😀"') == [
         FailureItem(1, "é😀", "ab", "!"),
-        ResultItem('"😀"'.encode()),
+        ResultItem(1, '"😀"'.encode()),
     ]
 
 
@@ -206,7 +208,7 @@ def test_bytes_that_are_no_text_move_nothing_or_are_refused(message: bytes) -> N
             items = parse(message)
         except ChannelError:
             continue
-        assert items == [ResultItem("\ufffd".encode())]
+        assert items == [ResultItem(1, "\ufffd".encode())]
 
 
 @given(items=ITEMS, at=st.integers(0), data=st.data())
@@ -256,3 +258,15 @@ def test_long_messages_are_cut_in_linear_time() -> None:
     for text in ("x" * 20, "é" * 20, "😀" * 10):
         message = f"[{','.join(['5,1,20'] * 100_000)}]\n{text * 100_000}"
         assert len(by_units(message)) == len(by_utf8(message)) == 100_000
+
+
+def test_the_layout_of_the_shared_buffer_is_the_harnesss() -> None:
+    source = (Path(__file__).parents[2] / "executor" / "guest" / "src" / "harness" / "channel.js").read_text("utf-8")
+
+    def constant(name: str) -> int:
+        (digits,) = re.findall(rf"^const {name} = (\d+|0x[0-9a-f]+)", source, re.MULTILINE)
+        return int(digits, 0)
+
+    assert 4 + 2 * constant("CAPACITY") == channel.MESSAGE_BYTES
+    assert constant("LOG_CAPACITY") == logs.CAPACITY
+    assert constant("MORE") == logs.MORE

@@ -24,7 +24,6 @@ class RunLimits(msgspec.Struct, array_like=True, frozen=True):
     """The bounds that the worker or the harness enforces."""
 
     timeout_s: float
-    memory_bytes: int
     argument_bytes: int
     result_bytes: int
     log_bytes: int
@@ -130,11 +129,12 @@ OUTCOME_TEXT = 8  # the text is not a program
 
 
 class Outcome(msgspec.Struct, tag="outcome", array_like=True, frozen=True):
-    """The run is over. ``value`` is JSON, ``None`` for undefined or for a failure."""
+    """The run is over. ``value`` is the result in ``form``: 0 none, 1 plain JSON, 2 rich (``values.result_codec``)."""
 
     run: int
     kind: int
-    value: bytes | None
+    form: int
+    value: bytes
     name: str
     message: str
     stack: str
@@ -150,7 +150,7 @@ class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
 
 ToSupervisor = Ready | StartFailed | Accepted | Calls | Logs | Outcome | Idle
 
-LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice")
+LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice", "uncaught")
 
 encode = msgspec.msgpack.Encoder().encode
 decode_to_worker = msgspec.msgpack.Decoder(ToWorker).decode

@@ -43,7 +43,8 @@ class CancelTimerItem(msgspec.Struct, frozen=True):
 
 
 class ResultItem(msgspec.Struct, frozen=True):
-    value: bytes | None
+    form: int
+    value: bytes
 
 
 class FailureItem(msgspec.Struct, frozen=True):
@@ -163,8 +164,8 @@ def _parse(message: bytes | str) -> list[Item]:
                 items.append(CancelTimerItem(timer))
                 at += 2
             elif kind == RESULT:
-                present, length = numbers[at + 1 : at + 3]
-                items.append(ResultItem(body.raw(length) if present else None))
+                form, length = numbers[at + 1 : at + 3]
+                items.append(ResultItem(form, body.raw(length)))
                 at += 3
             elif kind == FAILURE:
                 which, name, text, stack = numbers[at + 1 : at + 5]

@@ -6,8 +6,8 @@ import struct
 
 from .channel import MESSAGE_BYTES, ChannelError
 
-_CAPACITY = 16384  # units, as in the harness
-_MORE = 0x100
+CAPACITY = 16384  # units, as in the harness
+MORE = 0x100
 _HEAD = struct.Struct("<HH")
 
 
@@ -20,7 +20,7 @@ class LogReader:
 
     def __init__(self, memory: memoryview) -> None:
         self._size = memory[MESSAGE_BYTES : MESSAGE_BYTES + 4]
-        self._units = memory[MESSAGE_BYTES + 4 : MESSAGE_BYTES + 4 + 2 * _CAPACITY]
+        self._units = memory[MESSAGE_BYTES + 4 : MESSAGE_BYTES + 4 + 2 * CAPACITY]
         self._taken = 0
         self._pieces = bytearray()
 
@@ -31,8 +31,8 @@ class LogReader:
             ChannelError: the memory does not hold what the harness writes.
         """
         size = int.from_bytes(self._size, "little")
-        if size > _CAPACITY:
-            raise ChannelError(f"the log region is said to hold {size} units; it has {_CAPACITY}")
+        if size > CAPACITY:
+            raise ChannelError(f"the log region is said to hold {size} units; it has {CAPACITY}")
         lines: list[tuple[int, str]] = []
         at = self._taken
         while at < size:
@@ -44,7 +44,7 @@ class LogReader:
                 raise ChannelError("a log record measures more text than the region holds")
             self._pieces += self._units[2 * (at + 2) : 2 * end]
             at = end
-            if not mark & _MORE:
+            if not mark & MORE:
                 lines.append((mark & 0xFF, self._pieces.decode("utf-16-le", "replace")))
                 self._pieces.clear()
         self._taken = at

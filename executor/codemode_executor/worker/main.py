@@ -80,13 +80,14 @@ class Worker:
             self._prepare()
             probes = run_self_test()
             require_blocked(probes, report)
+            # All that stays: what the worker has from now on is what the supervisor measures a run against.
+            self._reader = self._open_reader()
         except JailError as error:
             self._start_failed(str(error), hardening=True)
         except Exception as error:
             self._start_failed(f"{type(error).__name__}: {error}", hardening=False)
         else:
             self._announce(report, probes)
-            self._reader = self._open_reader()
 
     def serve(self) -> None:
         """Until the supervisor is gone; never returns."""
@@ -187,8 +188,8 @@ class Worker:
             self._reaper.free(run.isolate)
 
     def _take_timers(self, run: GuestRun, now: float) -> None:
-        requests, run.timer_requests = run.timer_requests, []
-        for request in requests:
+        while run.timer_requests:
+            request = run.timer_requests.popleft()
             if isinstance(request, channel.CancelTimerItem):
                 self._timer_serial.pop(request.timer, None)
                 continue

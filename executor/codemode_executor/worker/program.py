@@ -34,7 +34,8 @@ def decode_reading(answer: bytes) -> Reading:
     Raises:
         msgspec.MsgspecError: it is none.
     """
-    return _decode(answer)
+    reading = _decode(answer)
+    return msgspec.structs.replace(reading, message=reading.message[:_MAX_MESSAGE]) if reading.message else reading
 
 
 class Script:
@@ -86,6 +87,7 @@ class Script:
 
 
 _MAX_FRAMES = 50
+_MAX_MESSAGE = 1000  # a parser quotes names, which may be as long as the program
 _LINE_END = re.compile("\r\n|[\n\r\u2028\u2029]")  # what V8 counts as the end of a line
 _FRAME = re.compile(
     rf"^ +at (?:(?P<name>[^\n]{{1,200}}) \(|(?P<waiting>async ))?{re.escape(SOURCE_NAME)}"

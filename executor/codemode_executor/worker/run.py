@@ -54,7 +54,8 @@ class GuestRun:
         self.state = State.READING
         self.started = time.monotonic()
         self.deadline = self.started + message.limits.timeout_s
-        self.timer_requests: list[channel.TimerItem | channel.CancelTimerItem] = []
+        # Filled by the isolate's thread, emptied by the main loop.
+        self.timer_requests: deque[channel.TimerItem | channel.CancelTimerItem] = deque()
         self._message = message
         self._limits = message.limits
         self._buffer = buffer
@@ -130,7 +131,7 @@ class GuestRun:
                 return
         if now < self.deadline:
             return
-        elif self.state in (State.READING, State.RUNNING):
+        if self.state in (State.READING, State.RUNNING):
             self.end(wire.OUTCOME_TIMEOUT, "Execution timed out")
         elif self.state is State.ENDING:
             self.stop(self._stop_kind, self._stop_message)
@@ -271,7 +272,7 @@ class GuestRun:
                 self._pending.update(call.call for call in calls)
             self._send_calls(calls)
         if timers:
-            self.timer_requests += timers
+            self.timer_requests.extend(timers)
             self._notify()
         if outcome is not None:
             self._conclude(outcome)
@@ -291,11 +292,11 @@ class GuestRun:
     # --- outcomes -----------------------------------------------------------------------------------------------------
 
     def _result(self, item: channel.ResultItem) -> wire.Outcome:
-        if item.value is not None and len(item.value) > self._limits.result_bytes:
+        if len(item.value) > self._limits.result_bytes:
             return self._outcome(
                 wire.OUTCOME_RESULT_SIZE, message=result_too_large(len(item.value), self._limits.result_bytes)
             )
-        return self._outcome(wire.OUTCOME_RESULT, value=item.value)
+        return self._outcome(wire.OUTCOME_RESULT, form=item.form, value=item.value)
 
     def _failure(self, item: channel.FailureItem) -> wire.Outcome:
         stack = self._script.stack(item.stack[:_STACK_CHARS]) if self._script else ""
@@ -323,14 +324,15 @@ class GuestRun:
 
     def _distrust(self, error: Exception) -> None:
         """Something the harness never does. The isolate is given up, and with it the process."""
-        os.write(2, f"the isolate broke the channel: {error}\n".encode(errors="replace")[:500])
+        text = f"the isolate broke the channel: {type(error).__name__}: {error}\n"
+        os.write(2, text.encode(errors="replace")[:500])
         os._exit(_EXIT_DISTRUST)
 
     def _outcome(
-        self, kind: int, *, value: bytes | None = None, name: str = "", message: str = "", stack: str = ""
+        self, kind: int, *, form: int = 0, value: bytes = b"", name: str = "", message: str = "", stack: str = ""
     ) -> wire.Outcome:
         cpu = time.process_time() - self._cpu_start
-        return wire.Outcome(self.id, kind, value, name, message, stack, cpu)
+        return wire.Outcome(self.id, kind, form, value, name, message, stack, cpu)
 
     def _conclude(self, outcome: wire.Outcome) -> None:
         if self.state is State.STOPPED:

@@ -26,6 +26,7 @@ from .main import Worker
 
 CONTROL_FD = 3
 _STDERR_TAIL = 4096
+_DRAIN_READS = 16
 _MAX_REQUEST = 64 * 1024
 _NICE = 10
 _OOM_SCORE = 900
@@ -39,17 +40,18 @@ class _Child:
     stderr: int
     tail: bytearray = field(default_factory=bytearray)
 
-    def drain(self) -> None:
-        """Take in what is there of stderr, keeping its end."""
-        while True:
+    def drain(self) -> bool:
+        """Take in some of what is there of stderr, keeping its end. False at its end."""
+        for _ in range(_DRAIN_READS):
             try:
                 data = os.read(self.stderr, 65536)
             except BlockingIOError:
-                return
+                return True
             if not data:
-                return
+                return False
             self.tail += data
             del self.tail[:-_STDERR_TAIL]
+        return True
 
 
 class Zygote:
@@ -84,8 +86,9 @@ class Zygote:
                     self._leave()
                 elif fd in self._children:
                     self._reap(self._children[fd])
-                elif fd in self._by_stderr:
-                    self._by_stderr[fd].drain()
+                elif fd in self._by_stderr and not self._by_stderr[fd].drain():
+                    self._poller.unregister(fd)
+                    del self._by_stderr[fd]
             if self._retired and not self._children:
                 os._exit(0)
 
@@ -180,8 +183,9 @@ class Zygote:
             return
         child.drain()
         self._poller.unregister(child.pidfd)
-        self._poller.unregister(child.stderr)
-        del self._children[child.pidfd], self._by_stderr[child.stderr]
+        if self._by_stderr.pop(child.stderr, None) is not None:
+            self._poller.unregister(child.stderr)
+        del self._children[child.pidfd]
         os.close(child.pidfd)
         os.close(child.stderr)
         tail = bytes(child.tail).decode("utf-8", "replace")

@@ -8,6 +8,7 @@ import { defineProperty, stringSlice } from './primordials.js'
 const ERROR = 2
 const LEVELS = ['log', 'warn', 'error', 'info', 'debug', 'trace', 'dir', 'table']
 const NOTICE = LEVELS.length // what the harness itself has to say
+const UNCAUGHT = LEVELS.length + 1
 const QUIET = ['group', 'groupCollapsed', 'groupEnd', 'time', 'timeLog', 'timeEnd', 'count', 'countReset', 'clear']
 
 export const installConsole = (console) => {
@@ -47,5 +48,5 @@ export const installConsole = (console) => {
     for (let i = 0; i < args.length; i++) line += ' ' + print(args[i])
     write(ERROR, [line])
   })
-  return (line) => write(NOTICE, [line])
+  return (line) => write(UNCAUGHT, [line])
 }

@@ -34,18 +34,22 @@ const ANSWER = 2
 const RESULT_SIZE = 7
 
 const conclude = (value) => {
-  let text
+  let result
   try {
-    text = encodeResult(value)
+    result = encodeResult(value)
   } catch (error) {
     return fail(ANSWER, describeThrown(error))
   }
-  if (text !== undefined && text.length > limits.resultBytes) {
-    return fail(RESULT_SIZE, { name: '', stack: '', message: 'the result is ' + text.length + ' characters long; the limit is ' +
-      limits.resultBytes + ' bytes (Limits.result_bytes): return less' })
+  const { form, text } = result
+  if (text.length > limits.resultBytes) {
+    return fail(RESULT_SIZE, {
+      name: '',
+      message: 'the result is ' + text.length + ' characters long; the limit is ' + limits.resultBytes +
+        ' bytes (Limits.result_bytes): return less',
+      stack: '',
+    })
   }
-  if (text === undefined) finish(RESULT + ',0,0', '')
-  else finish(RESULT + ',1,' + text.length, text)
+  finish(RESULT + ',' + form + ',' + text.length, text)
 }
 
 // Awaiting the program's promise may run guest code (a patched constructor or then); whatever that throws is the
@@ -70,7 +74,7 @@ const prepare = (post) => {
   const buffer = attach(post)
   const log = installConsole(globalThis.console)
   delete globalThis.WebAssembly // it could not compile anything, and is a large part of what can go wrong in V8
-  fireTimer = installTimers(globalThis, (error) => log('Uncaught (in a timer): ' + describeThrown(error).message))
+  fireTimer = installTimers(globalThis, (error) => log(describeThrown(error).message))
   encodeResult([{ ready: 1 }])
   parseMessage('[]', refuseItem)
   return buffer
@@ -82,10 +86,10 @@ const configure = (config) => {
   limits.argumentBytes = config.argumentBytes
   limits.resultBytes = config.resultBytes
   limits.callsInFlight = config.callsInFlight
-  const spaces = {}
+  const spaces = { __proto__: null }
   for (let i = 0; i < config.providers.length; i++) {
     const { name, hasThen } = config.providers[i]
-    spaces[name] = tools.namespace(name, hasThen)
+    defineProperty(spaces, name, { __proto__: null, value: tools.namespace(name, hasThen), enumerable: true })
   }
   start = (wrapper) => {
     start = undefined

@@ -53,6 +53,9 @@ const SetCtor = Set
 const setAdd = uncurry(Set.prototype.add)
 const setHas = uncurry(Set.prototype.has)
 
+export const mapForEach = uncurry(Map.prototype.forEach)
+export const setForEach = uncurry(Set.prototype.forEach)
+
 export const safeSet = () => {
   const set = new SetCtor()
   return { __proto__: null, add: (value) => void setAdd(set, value), has: (value) => setHas(set, value) }
@@ -64,16 +67,18 @@ const typedArray = Object.getPrototypeOf(Uint8Array.prototype)
 // 'Uint8Array' and so on; undefined for what is no typed array (a DataView).
 export const typedArrayTag = getter(typedArray, Symbol.toStringTag)
 
-const typed = { buffer: getter(typedArray, 'buffer'), offset: getter(typedArray, 'byteOffset'), length: getter(typedArray, 'byteLength') }
+const typed = { buffer: getter(typedArray, 'buffer'), offset: getter(typedArray, 'byteOffset'), length: getter(typedArray, 'byteLength'), elements: getter(typedArray, 'length') }
 const dataView = {
   buffer: getter(DataView.prototype, 'buffer'),
   offset: getter(DataView.prototype, 'byteOffset'),
   length: getter(DataView.prototype, 'byteLength'),
+  elements: getter(DataView.prototype, 'byteLength'),
 }
 const of = (view) => (typedArrayTag(view) === undefined ? dataView : typed)
 export const viewBuffer = (view) => of(view).buffer(view)
 export const viewOffset = (view) => of(view).offset(view)
 export const viewLength = (view) => of(view).length(view)
+export const viewElements = (view) => of(view).elements(view)
 
 const bufferLength = getter(ArrayBuffer.prototype, 'byteLength')
 
@@ -84,4 +89,37 @@ export const byteLengthOfBuffer = (value) => {
   } catch {
     return undefined
   }
+}
+
+const brand = (probe) => (value) => {
+  try {
+    probe(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const isMap = brand(getter(Map.prototype, 'size'))
+export const isSet = brand(getter(Set.prototype, 'size'))
+export const dateValue = uncurry(Date.prototype.getTime)
+export const isDate = brand(dateValue)
+export const regExpSource = getter(RegExp.prototype, 'source')
+export const regExpFlags = getter(RegExp.prototype, 'flags')
+// `source` answers for RegExp.prototype too, which is no regular expression.
+const regExpPrototype = RegExp.prototype
+const hasSource = brand(regExpSource)
+export const isRegExp = (value) => value !== regExpPrototype && hasSource(value)
+export const { isError } = Error
+
+const unboxers = [Number, String, Boolean, BigInt].map((type) => uncurry(type.prototype.valueOf))
+export const unbox = (value) => {
+  for (let i = 0; i < unboxers.length; i++) {
+    try {
+      return unboxers[i](value)
+    } catch {
+      continue
+    }
+  }
+  return undefined
 }

@@ -1,10 +1,23 @@
-// The program's answer as JSON. Upstream's answers cross by structured clone; what that refuses is refused here too,
-// with the place in the answer where it stands.
-import {
-  ErrorCtor, PromiseCtor, getPrototypeOf, is, isArray, isFiniteNumber, jsonStringify, objectKeys,
-  objectPrototype, regExpTest,
-} from './primordials.js'
+// The program's answer as text. Upstream's answers cross by structured clone, and so does everything here that
+// structured clone takes; what it refuses is refused too, with the place in the answer where it stands.
+//
+// Form 1 is the value as JSON, for what is JSON as it stands. Form 2 is for all else:
+//
+//   {"root": child, "table": [entry, …]}
+//
+// A child is a JSON primitive, or ["u"] undefined, ["n", name] NaN, Infinity, -Infinity, -0, ["i", digits] a bigint, or
+// {"r": n}, the object that entry n of the table describes; entries are written by `describe` below.
 import { clean, read } from './describe.js'
+import {
+  ErrorCtor, PromiseCtor, StringOf, byteLengthOfBuffer, dateValue, getPrototypeOf, hasOwn, is, isArray, isDate, isError,
+  isFiniteNumber, isMap, isRegExp, isSet, isView, jsonStringify, mapForEach, objectKeys, objectPrototype, regExpFlags,
+  regExpSource, regExpTest, safeMap, safeSet, setForEach, toBase64, toWellFormed, typedArrayTag, Uint8ArrayCtor, unbox,
+  viewBuffer, viewElements, viewOffset,
+} from './primordials.js'
+
+export const UNDEFINED = 0
+export const PLAIN = 1
+export const RICH = 2
 
 const MAX_DEPTH = 500
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/
@@ -21,58 +34,180 @@ const className = (value) => {
   return name === '' ? 'an object of a class' : 'an instance of ' + name
 }
 
-// JSON text of `value`, or undefined for undefined. Throws an Error that names the path of what cannot cross.
-export const encodeResult = (value) => {
-  const object = (item, path, depth) => {
-    if (depth > MAX_DEPTH) refuse(path, 'nested deeper than ' + MAX_DEPTH + ' levels (or part of a cycle)')
-    if (isArray(item)) {
-      let text = '['
-      for (let i = 0; i < item.length; i++) {
-        if (i > 0) text += ','
-        text += encode(item[i], path + '[' + i + ']', depth + 1)
-      }
-      return text + ']'
-    }
-    const prototype = getPrototypeOf(item)
-    if (prototype !== objectPrototype && prototype !== null) {
-      if (item instanceof PromiseCtor) refuse(path, 'a pending Promise: use await (Promise.all for a list)')
-      refuse(path, className(item) + ': return a plain object, an array, a string, a number or a boolean')
-    }
-    const keys = objectKeys(item)
-    let text = '{'
-    let any = false
-    for (let i = 0; i < keys.length; i++) {
-      const key = keys[i]
-      const inner = item[key]
-      if (inner === undefined) continue
-      if (any) text += ','
-      any = true
-      text += jsonStringify(key) + ':' + encode(inner, member(path, key), depth + 1)
-    }
-    return text + '}'
-  }
+const refuseObject = (value, path) => {
+  if (value instanceof PromiseCtor) refuse(path, 'a pending Promise: use await (Promise.all for a list)')
+  return refuse(path, className(value) + ': return a plain object, an array, a string, a number or a boolean')
+}
 
-  const encode = (item, path, depth) => {
+const refusePrimitive = (value, path) =>
+  typeof value === 'symbol' ? refuse(path, 'a symbol') : refuse(path, 'a function: return what it computes, or call it')
+
+const tooDeep = (path) => refuse(path, 'nested deeper than ' + MAX_DEPTH + ' levels')
+
+const isPlainObject = (value) => {
+  const prototype = getPrototypeOf(value)
+  return prototype === objectPrototype || prototype === null
+}
+
+// The text, or undefined where the value is not JSON as it stands.
+const encodePlain = (value) => {
+  const seen = safeSet()
+  let plain = true
+
+  const encode = (item, depth) => {
     switch (typeof item) {
       case 'string':
         return jsonStringify(item)
       case 'boolean':
         return item ? 'true' : 'false'
       case 'number':
-        if (!isFiniteNumber(item)) refuse(path, item + '')
-        return is(item, -0) ? '-0.0' : item + ''
-      case 'undefined':
-        return 'null'
+        if (isFiniteNumber(item) && !is(item, -0)) return item + ''
+        break
       case 'object':
-        return item === null ? 'null' : object(item, path, depth)
-      case 'function':
-        return refuse(path, 'a function: return what it computes, or call it')
-      case 'symbol':
-        return refuse(path, 'a symbol')
+        if (item === null) return 'null'
+        if (depth > MAX_DEPTH || seen.has(item)) break
+        seen.add(item)
+        if (isArray(item)) return array(item, depth)
+        if (isPlainObject(item)) return object(item, depth)
+    }
+    plain = false
+    return ''
+  }
+
+  const array = (items, depth) => {
+    const { length } = items
+    let text = '['
+    for (let i = 0; plain && i < length; i++) {
+      if (i > 0) text += ','
+      text += encode(items[i], depth + 1)
+    }
+    if (objectKeys(items).length !== length) plain = false
+    return text + ']'
+  }
+
+  const object = (fields, depth) => {
+    const keys = objectKeys(fields)
+    let text = '{'
+    for (let i = 0; plain && i < keys.length; i++) {
+      if (i > 0) text += ','
+      text += jsonStringify(keys[i]) + ':' + encode(fields[keys[i]], depth + 1)
+    }
+    return text + '}'
+  }
+
+  const text = encode(value, 0)
+  return plain ? text : undefined
+}
+
+const encodeRich = (value) => {
+  const numbers = safeMap() // object to its place in the table
+  const entries = safeMap()
+  let size = 0
+
+  const child = (item, path, depth) => {
+    switch (typeof item) {
+      case 'string':
+        return jsonStringify(item)
+      case 'boolean':
+        return item ? 'true' : 'false'
+      case 'number':
+        if (is(item, -0)) return '["n","-0"]'
+        return isFiniteNumber(item) ? item + '' : '["n","' + item + '"]'
+      case 'undefined':
+        return '["u"]'
+      case 'bigint':
+        return '["i","' + StringOf(item) + '"]'
+      case 'object':
+        return item === null ? 'null' : '{"r":' + reference(item, path, depth) + '}'
       default:
-        return refuse(path, 'a bigint: convert it with String() or Number()')
+        return refusePrimitive(item, path)
     }
   }
 
-  return value === undefined ? undefined : encode(value, 'result', 0)
+  const reference = (item, path, depth) => {
+    const known = numbers.get(item)
+    if (known !== undefined) return known
+    if (depth > MAX_DEPTH) tooDeep(path)
+    const number = size++
+    numbers.set(item, number)
+    entries.set(number, describe(item, path, depth)) // what it holds may lead back to it; its number is known by then
+    return number
+  }
+
+  const describe = (item, path, depth) => {
+    if (isArray(item)) return array(item, path, depth)
+    if (isMap(item)) return map(item, path, depth)
+    if (isSet(item)) return set(item, path, depth)
+    if (isView(item)) return view(item, path, depth)
+    if (byteLengthOfBuffer(item) !== undefined) return '["b",' + jsonStringify(toBase64(new Uint8ArrayCtor(item))) + ']'
+    if (isDate(item)) return '["d",' + (isFiniteNumber(dateValue(item)) ? dateValue(item) + '' : 'null') + ']'
+    if (isRegExp(item)) return '["x",' + jsonStringify(regExpSource(item)) + ',' + jsonStringify(regExpFlags(item)) + ']'
+    if (isError(item)) return error(item, path, depth)
+    const boxed = unbox(item)
+    if (boxed !== undefined) return '["w",' + child(boxed, path, depth) + ']'
+    if (!isPlainObject(item)) return refuseObject(item, path)
+    let text = '["o"'
+    const keys = objectKeys(item)
+    for (let i = 0; i < keys.length; i++) {
+      text += ',' + jsonStringify(keys[i]) + ',' + child(item[keys[i]], member(path, keys[i]), depth + 1)
+    }
+    return text + ']'
+  }
+
+  const array = (items, path, depth) => {
+    const { length } = items
+    const keys = objectKeys(items)
+    if (keys.length === length) {
+      let text = '["a"'
+      for (let i = 0; i < length; i++) text += ',' + child(items[i], path + '[' + i + ']', depth + 1)
+      return text + ']'
+    }
+    let text = '["s",' + length
+    for (let i = 0; i < keys.length; i++) {
+      const index = +keys[i]
+      if (!(index < length)) continue // a named property of an array
+      text += ',' + index + ',' + child(items[index], path + '[' + index + ']', depth + 1)
+    }
+    return text + ']'
+  }
+
+  const map = (item, path, depth) => {
+    let text = '["m"'
+    mapForEach(item, (held, key) => {
+      text += ',' + child(key, path + ' (a key)', depth + 1) + ',' + child(held, path + ' (a value)', depth + 1)
+    })
+    return text + ']'
+  }
+
+  const set = (item, path, depth) => {
+    let text = '["e"'
+    setForEach(item, (held) => {
+      text += ',' + child(held, path + ' (an element)', depth + 1)
+    })
+    return text + ']'
+  }
+
+  const view = (item, path, depth) => {
+    const type = typedArrayTag(item) ?? 'DataView'
+    const buffer = reference(viewBuffer(item), path + '.buffer', depth + 1)
+    return '["v","' + type + '",' + buffer + ',' + viewOffset(item) + ',' + viewElements(item) + ']'
+  }
+
+  const error = (item, path, depth) => {
+    const text = (key) => jsonStringify(toWellFormed(StringOf(read(item, key) ?? '')))
+    const cause = hasOwn(item, 'cause') ? ',' + child(item.cause, path + '.cause', depth + 1) : ''
+    return '["E",' + text('name') + ',' + text('message') + ',""' + cause + ']'
+  }
+
+  const root = child(value, 'result', 0)
+  let table = ''
+  for (let i = 0; i < size; i++) table += (i > 0 ? ',' : '') + entries.get(i)
+  return '{"root":' + root + ',"table":[' + table + ']}'
+}
+
+// { form, text }. Throws an Error that names the path of what cannot cross.
+export const encodeResult = (value) => {
+  if (value === undefined) return { form: UNDEFINED, text: '' }
+  const text = encodePlain(value)
+  return text === undefined ? { form: RICH, text: encodeRich(value) } : { form: PLAIN, text }
 }

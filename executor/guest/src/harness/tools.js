@@ -3,8 +3,10 @@ import { CALL, isClosed, send } from './channel.js'
 import { encodeArguments } from './codec.js'
 import { limits } from './limits.js'
 import {
-  ErrorCtor, PromiseCtor, ProxyCtor, defineProperty, hasOwn, safeMap, toWellFormed,
+  ErrorCtor, PromiseCtor, ProxyCtor, defineProperty, hasOwn, safeMap, stringSlice, toWellFormed,
 } from './primordials.js'
+
+const MAX_NAME = 256
 
 export const createTools = () => {
   const pending = safeMap()
@@ -19,9 +21,11 @@ export const createTools = () => {
     pending.set(call.id, call)
     send(CALL + ',' + call.id + ',' + call.provider.length + ',' + call.tool.length + ',' + call.args.length,
       call.provider + call.tool + call.args)
+    call.args = '' // sent; it may be large
   }
 
   const start = (provider, tool, args, resolve, reject) => {
+    if (tool.length > MAX_NAME) throw new ErrorCtor('Tool "' + stringSlice(tool, 0, 64) + '…" not found')
     const text = encodeArguments(args)
     // UTF-16 units are a lower bound of the bytes; the worker and the host measure exactly.
     if (text.length > limits.argumentBytes) {
