@@ -266,7 +266,7 @@ async def test_renewal_in_full_flight_fails_no_worker(forks: int, hardening: Har
 
 
 async def test_the_zygote_is_renewed_by_age(hardening: Hardening) -> None:
-    async with fresh(isolation="process", max_workers=1, zygote_age_s=0.2, hardening=hardening) as executor:
+    async with fresh(isolation="process", max_workers=1, zygote_age_s=0.8, hardening=hardening) as executor:
         first = await _zygote(executor)
         until = time.monotonic() + 10
         while is_alive(first) and time.monotonic() < until:

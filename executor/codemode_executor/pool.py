@@ -32,7 +32,7 @@ Isolation = Literal["worker", "process"]
 #: run can wait for a worker that its own caller holds.
 MAX_DEPTH = 4
 
-_START_ATTEMPTS = 3
+_START_ATTEMPTS = 5
 _CLOSE_TIMEOUT_S = 1.0
 _DATA_HEADROOM = 1024 * MIB
 _FRAME_SLACK = 4 * MIB
@@ -358,6 +358,8 @@ class Pool:
                 self._put_back(worker)
                 self._match()
         elif worker.state is WorkerState.LOST:
+            if worker.started and not worker.stop_reason:
+                self._lost += 1
             if worker in self._idle:
                 self._idle.remove(worker)
                 self._grow()
@@ -365,8 +367,6 @@ class Pool:
             self._workers.discard(worker)
             if worker in self._idle:
                 self._idle.remove(worker)
-            if worker.started and not worker.stop_reason:
-                self._lost += 1
             if worker.started:
                 self._grow()  # one that died while it started is counted by whoever started it
 

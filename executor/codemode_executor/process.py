@@ -132,7 +132,9 @@ class WorkerProcess(asyncio.Protocol):
             return
         try:
             jail.require_sealed(jail.inspect(self.pid), jail.JailReport(self._hardening, ready.jail.layers))
-        except jail.JailError as error:
+        except (jail.JailError, OSError) as error:
+            if self._forked is None or self._forked.ended:
+                raise WorkerStartFailed("a worker ended while it was looked at") from error
             raise HardeningUnavailable(str(error)) from error
 
     def report(self) -> EngineReport:

@@ -175,7 +175,7 @@ class ToolThreads:
     def __init__(self, maximum: int = 64) -> None:
         self._slots = asyncio.Semaphore(maximum)
         #: How many of them one run may hold: the others are for other runs.
-        self.share = max(1, maximum // 4)
+        self.share = max(min(maximum, 4), maximum // 4)
 
     async def invoke(self, function: Tool, args: list[object], share: asyncio.Semaphore) -> object:
         """Call ``function`` where it belongs, in a copy of the caller's context, and await what it gives."""

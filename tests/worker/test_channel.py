@@ -264,7 +264,7 @@ def test_the_layout_of_the_shared_buffer_is_the_harnesss() -> None:
     source = (Path(__file__).parents[2] / "executor" / "guest" / "src" / "harness" / "channel.js").read_text("utf-8")
 
     def constant(name: str) -> int:
-        (digits,) = re.findall(rf"^const {name} = (\d+|0x[0-9a-f]+)", source, re.MULTILINE)
+        (digits,) = re.findall(rf"^const {name} = (0x[0-9a-f]+|\d+)", source, re.MULTILINE)
         return int(digits, 0)
 
     assert 4 + 2 * constant("CAPACITY") == channel.MESSAGE_BYTES

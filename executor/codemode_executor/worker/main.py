@@ -83,7 +83,8 @@ class Worker:
             # All that stays: what the worker has from now on is what the supervisor measures a run against.
             self._reader = self._open_reader()
         except JailError as error:
-            self._start_failed(str(error), hardening=True)
+            # A zygote that is gone says nothing about the jail.
+            self._start_failed(str(error), hardening=error.layer != "parent_death")
         except Exception as error:
             self._start_failed(f"{type(error).__name__}: {error}", hardening=False)
         else:
