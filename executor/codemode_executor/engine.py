@@ -87,6 +87,9 @@ class Engine:
         queued = time.monotonic()
         for attempt in range(_ATTEMPTS):
             worker = await self.pool.acquire(request.tenant, depth)
+            if self._closed:
+                self.pool.release(worker, None)
+                raise ExecutorClosed("the executor was closed while the run waited for a worker")
             waited = time.monotonic() - queued
             run = HostRun(next(self._ids), worker, request.table, request.limits, request.on_log, context)
             self._runs.add(run)
