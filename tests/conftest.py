@@ -33,6 +33,7 @@ def orphans_come_here() -> None:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def executor(hardening: Hardening) -> AsyncIterator[IsolateExecutor]:
     """The module's executor: one worker, so that every test meets what the one before left."""
+    reap_zombies()
     before = Traces.take()
     async with IsolateExecutor(
         limits=Limits(timeout_s=20, memory_mb=64), hardening=hardening, min_workers=1, max_workers=1
@@ -46,10 +47,12 @@ async def executor(hardening: Hardening) -> AsyncIterator[IsolateExecutor]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def leaves_nothing(executor: IsolateExecutor) -> AsyncIterator[None]:
     """The next run on the module's executor succeeds, and the test has left nothing behind."""
+    reap_zombies()
     await eventually(
         lambda: Traces.take().families == (1, 1) and len(executor.worker_pids) == 1,
         "one zygote and one worker before the test",
     )
+    reap_zombies()
     before = Traces.take()
     faults: list[dict[str, object]] = []
     loop = asyncio.get_running_loop()
@@ -69,6 +72,7 @@ async def leaves_nothing(executor: IsolateExecutor) -> AsyncIterator[None]:
 @pytest.fixture
 def leaves_nothing_sync() -> Iterator[None]:
     """As ``leaves_nothing``, for tests without a loop and without a shared executor."""
+    reap_zombies()
     before = Traces.take()
     yield
     gc.collect()

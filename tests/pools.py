@@ -26,6 +26,7 @@ async def fresh(*, orphans: bool = False, **options: Any) -> AsyncIterator[Isola
         options: of the executor.
     """
     options = {"limits": LIMITS, "min_workers": 1, **options}
+    reap_zombies()
     before = Traces.take()
     faults: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()

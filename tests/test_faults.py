@@ -354,6 +354,7 @@ async def test_timeout_of_the_host_around_execute(executor: IsolateExecutor) -> 
 
 
 async def test_closing_with_runs_in_flight(hardening: Hardening) -> None:
+    reap_zombies()
     before = Traces.take()
     hanging = Hanging()
     executor = IsolateExecutor(hardening=hardening, max_workers=1)
@@ -392,6 +393,7 @@ async def test_closing_ends_calls_that_nobody_awaited(hardening: Hardening) -> N
 
 @pytest.mark.parametrize("delay_s", [0, 0.001, 0.05, 0.12, 0.15, 0.17, 0.2])
 async def test_closing_while_workers_start(hardening: Hardening, delay_s: float) -> None:
+    reap_zombies()
     before = Traces.take()
     async with IsolateExecutor(hardening=hardening, min_workers=3):
         await asyncio.sleep(delay_s)

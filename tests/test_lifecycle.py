@@ -491,6 +491,7 @@ def test_threads_of_the_executor_are_daemons(hardening: Hardening) -> None:
 
 def test_traces_are_seen(hardening: Hardening) -> None:
     """The control of this file: an executor that lives is noticed."""
+    reap_zombies()
     before = Traces.take()
 
     async def main() -> str:

@@ -166,7 +166,10 @@ def peak_memory() -> Iterator[Callable[[], int]]:
 
 
 def reap_zombies() -> None:
-    """So that one test's zombie is not found again by the next."""
+    """So that one test's zombie is not found again by the next.
+
+    What the programs of a test started comes to this process too when they end.
+    """
     for pid in children():
         if not is_alive(pid):
             with contextlib.suppress(ChildProcessError):

@@ -41,8 +41,8 @@ class LogLine(msgspec.Struct, frozen=True):
     """One line that the program logged.
 
     Attributes:
-        level: ``log``, ``warn``, ``error``, ``info``, ``debug``, ``trace``, ``dir``, ``table``; ``uncaught`` for what a
-            timer's callback threw; ``notice`` for what the harness has to say about the run.
+        level: ``log``, ``warn``, ``error``, ``info``, ``debug``, ``trace``, ``dir``, ``table``,
+            ``assert``; ``uncaught`` for what a timer's callback threw; ``notice`` for what the harness has to say.
         text: the arguments, each as a string, joined by a space.
     """
 

@@ -21,9 +21,6 @@ from .tools import ToolTable
 from .values import ValueRefused, decode_result, encode_value
 from .wire import messages as wire
 
-_NOTHING_RETURNED = "The program returned nothing: end it with `return value`, or with an expression."
-
-
 _DEFAULT_MIN_WORKERS = 2
 _DECODE_ON_LOOP = 256 * 1024  # a longer result is decoded beside the event loop
 
@@ -322,8 +319,7 @@ def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
         except ValueRefused as error:
             message = f"the result cannot be decoded: {error}"
             return ExecuteResult(error=message, logs=logs, detail=Detail(name="Error"), usage=usage)
-        hint = _NOTHING_RETURNED if ending.form == 0 else ""
-        return ExecuteResult(result=result, logs=logs, detail=Detail(hint=hint), usage=usage)
+        return ExecuteResult(result=result, logs=logs, detail=Detail(hint=ending.hint), usage=usage)
     message = ending.message
     if ending.kind == wire.OUTCOME_TEXT and ending.name:
         message = f"{ending.name}: {message}"

@@ -24,6 +24,8 @@ from .zygote import Exit
 _WATCH_S = 0.02
 _ACCEPT_TIMEOUT_S = 5.0
 _NOTICE_BYTES = 1024
+_HINT_CHARS = 500
+_NOTHING_RETURNED = "The program returned nothing: end it with `return value`, or with an expression."
 _HELD_BYTES = 64 * MIB  # arguments of calls that tools have not answered
 _OUTCOME_CHARS = 256 * 1024
 _CPU_MAX_S = 1e9
@@ -310,6 +312,7 @@ class HostRun:
         else:
             ending = Ending(
                 kind=outcome.kind,
+                hint=self._hint(outcome),
                 form=outcome.form,
                 value=value,
                 name=outcome.name,
@@ -321,6 +324,19 @@ class HostRun:
         if bound is not None:
             self.cancel_tools()
         self._end(ending)
+
+    def _hint(self, outcome: wire.Outcome) -> str:
+        """What helps the author of a program whose outcome alone does not."""
+        if outcome.kind != wire.OUTCOME_RESULT:
+            return ""
+        hints = [outcome.hint[:_HINT_CHARS]] if outcome.hint and outcome.form == 0 else []
+        if self._open_calls:
+            hints.append(
+                f"{len(self._open_calls)} tool calls had not been answered when the program ended: await every call."
+            )
+        elif outcome.form == 0 and not hints:
+            hints.append(_NOTHING_RETURNED)
+        return " ".join(hints)
 
     def on_closed(self) -> bool:
         """The worker's socket is closed. True if it does not matter any more how the process ended."""

@@ -121,7 +121,7 @@ class ToolTable:
         if not self._suggestions or len(known) > _MAX_SUGGESTED_FROM or len(tool) > 64:
             return text
         self._suggestions -= 1
-        close = difflib.get_close_matches(tool, known, n=3, cutoff=0.6)
+        close = difflib.get_close_matches(tool, known, n=3, cutoff=0.7)
         return f"{text}. Did you mean {', '.join(close)}?" if close else text
 
     def _add(self, provider: Provider) -> None:

@@ -621,7 +621,7 @@ def test_levels_and_formats(guest: Guest) -> None:
         ("log", ""),
         ("log", "a\ufffd"),
         ("log", "Symbol(s) [value that cannot be printed]"),
-        ("error", "Assertion failed y"),
+        ("assert", "Assertion failed y"),
         ("log", "1"),
     ]
 

@@ -177,4 +177,5 @@ def test_outcomes_are_distinct_and_levels_are_pinned() -> None:
         "table",
         "notice",
         "uncaught",
+        "assert",
     )

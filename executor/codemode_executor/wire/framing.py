@@ -18,6 +18,11 @@ def encode_frame(payload: bytes) -> bytes:
     return _PREFIX.pack(len(payload)) + payload
 
 
+def frame_prefix(length: int) -> bytes:
+    """What stands before a payload of ``length`` bytes."""
+    return _PREFIX.pack(length)
+
+
 class FrameDecoder:
     """Cuts a byte stream into frames.
 

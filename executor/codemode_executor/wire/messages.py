@@ -139,6 +139,7 @@ class Outcome(msgspec.Struct, tag="outcome", array_like=True, frozen=True):
     message: str
     stack: str
     cpu_s: float
+    hint: str = ""
 
 
 class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
@@ -150,7 +151,7 @@ class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
 
 ToSupervisor = Ready | StartFailed | Accepted | Calls | Logs | Outcome | Idle
 
-LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice", "uncaught")
+LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice", "uncaught", "assert")
 
 encode = msgspec.msgpack.Encoder().encode
 decode_to_worker = msgspec.msgpack.Decoder(ToWorker).decode

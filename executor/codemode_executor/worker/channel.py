@@ -65,6 +65,24 @@ class ChannelError(ValueError):
     """What arrived is not what the harness writes: the isolate can no longer be trusted."""
 
 
+class _AsciiCutter:
+    """Cuts a text by lengths, where bytes, units and characters are one."""
+
+    def __init__(self, text: memoryview) -> None:
+        self._text = text
+        self._at = 0
+
+    def raw(self, length: int, *, last: bool = False) -> bytes:
+        start, end = self._at, self._at + length
+        if length < 0 or end > len(self._text):
+            raise ChannelError("an item measures more text than the message holds")
+        self._at = end
+        return bytes(self._text[start:end])
+
+    def cut(self, length: int, *, last: bool = False) -> str:
+        return self.raw(length).decode("ascii")
+
+
 class _UnitCutter:
     """Cuts a text by lengths in UTF-16 units."""
 
@@ -75,7 +93,7 @@ class _UnitCutter:
         self._plain = len(self._units) == 2 * len(text)
         self._at = 0
 
-    def cut(self, length: int) -> str:
+    def cut(self, length: int, *, last: bool = False) -> str:
         start, end = self._at, self._at + length
         if length < 0 or 2 * end > len(self._units):
             raise ChannelError("an item measures more text than the message holds")
@@ -84,26 +102,47 @@ class _UnitCutter:
             return self._text[start:end]
         return self._units[2 * start : 2 * end].decode("utf-16-le", "replace")
 
-    def raw(self, length: int) -> bytes:
+    def raw(self, length: int, *, last: bool = False) -> bytes:
         return self.cut(length).encode("utf-8", "replace")
 
 
-class _AsciiCutter:
-    """The same for ASCII, where bytes, units and characters are one."""
+class _LongCutter:
+    """Cuts a long text by lengths in UTF-16 units, without taking it apart.
 
-    def __init__(self, text: bytes) -> None:
+    A long message has one item, and its last text, which makes it long, is what remains behind the others.
+    """
+
+    def __init__(self, text: memoryview) -> None:
         self._text = text
         self._at = 0
 
-    def raw(self, length: int) -> bytes:
-        start, end = self._at, self._at + length
-        if length < 0 or end > len(self._text):
-            raise ChannelError("an item measures more text than the message holds")
-        self._at = end
-        return self._text[start:end]
+    def raw(self, length: int, *, last: bool = False) -> bytes:
+        rest = self._text[self._at :]
+        # UTF-8 has one to three bytes for each unit.
+        if last and not length <= len(rest) <= 3 * length:
+            raise ChannelError("an item measures another text than the message holds")
+        size = len(rest) if last else self._measure(rest, length)
+        self._at += size
+        return bytes(rest[:size])
 
-    def cut(self, length: int) -> str:
-        return self.raw(length).decode("ascii")
+    def cut(self, length: int, *, last: bool = False) -> str:
+        return self.raw(length, last=last).decode("utf-8", "replace")
+
+    @staticmethod
+    def _measure(rest: memoryview, length: int) -> int:
+        """Bytes that hold the first ``length`` units."""
+        units = size = 0
+        for character in bytes(rest[: 3 * max(0, length)]).decode("utf-8", "ignore"):
+            if units >= length:
+                break
+            units += 2 if ord(character) > 0xFFFF else 1
+            size += len(character.encode())
+        if units != length:
+            raise ChannelError("an item measures more text than the message holds")
+        return size
+
+
+_LONG = 64 * 1024
 
 
 def parse_units(units: bytes) -> list[Item]:
@@ -112,8 +151,7 @@ def parse_units(units: bytes) -> list[Item]:
     Raises:
         ChannelError: it is not a message of the harness.
     """
-    text = units.decode("utf-16-le", "replace")
-    return _parse(text.encode() if text.isascii() else text)
+    return _parse(units.decode("utf-16-le", "replace").encode())
 
 
 def parse_utf8(message: bytes) -> list[Item]:
@@ -122,26 +160,27 @@ def parse_utf8(message: bytes) -> list[Item]:
     Raises:
         ChannelError: it is not a message of the harness.
     """
-    if message.isascii():
-        return _parse(message)
-    try:
-        text = message.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError as error:
-        raise ChannelError(f"a message is not UTF-8: {error}") from error
-    return _parse(_LONE.sub("\ufffd", text))  # a lone surrogate is one unit, and so is what stands for it
+    return _parse(message)
 
 
-def _parse(message: bytes | str) -> list[Item]:
-    if isinstance(message, bytes):
-        end = message.find(b"\n")
-        head: bytes | str = message[:end]
-        body: _AsciiCutter | _UnitCutter = _AsciiCutter(message[end + 1 :])
-    else:
-        end = message.find("\n")
-        head = message[:end]
-        body = _UnitCutter(message[end + 1 :])
+def _parse(message: bytes) -> list[Item]:
+    end = message.find(b"\n")
     if end < 0:
         raise ChannelError("a message has no head")
+    head = message[:end]
+    text = memoryview(message)[end + 1 :]
+    body: _AsciiCutter | _LongCutter | _UnitCutter
+    if message.isascii():
+        body = _AsciiCutter(text)
+    elif len(message) > _LONG:
+        body = _LongCutter(text)
+    else:
+        try:
+            characters = bytes(text).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise ChannelError(f"a message is not UTF-8: {error}") from error
+        # A lone surrogate is one unit, and so is what stands for it.
+        body = _UnitCutter(_LONE.sub("\ufffd", characters))
     try:
         numbers = _decode_head(head)
     except msgspec.MsgspecError as error:
@@ -153,8 +192,9 @@ def _parse(message: bytes | str) -> list[Item]:
             kind = numbers[at]
             if kind == CALL:
                 call, provider, tool, args = numbers[at + 1 : at + 5]
-                items.append(CallItem(call, body.cut(provider), body.cut(tool), body.raw(args)))
                 at += 5
+                last = at == len(numbers)
+                items.append(CallItem(call, body.cut(provider), body.cut(tool), body.raw(args, last=last)))
             elif kind == TIMER:
                 timer, delay, called = numbers[at + 1 : at + 4]
                 items.append(TimerItem(timer, delay, called))
@@ -165,12 +205,13 @@ def _parse(message: bytes | str) -> list[Item]:
                 at += 2
             elif kind == RESULT:
                 form, length = numbers[at + 1 : at + 3]
-                items.append(ResultItem(form, body.raw(length)))
                 at += 3
+                items.append(ResultItem(form, body.raw(length, last=at == len(numbers))))
             elif kind == FAILURE:
                 which, name, text, stack = numbers[at + 1 : at + 5]
-                items.append(FailureItem(which, body.cut(name), body.cut(text), body.cut(stack)))
                 at += 5
+                last = at == len(numbers)
+                items.append(FailureItem(which, body.cut(name), body.cut(text), body.cut(stack, last=last)))
             elif kind == TAKE:
                 items.append(TakeItem())
                 at += 1

@@ -7,9 +7,10 @@ import socket
 import threading
 from collections import deque
 
-from ..wire.framing import encode_frame
+from ..wire.framing import encode_frame, frame_prefix
 
 _HIGH_WATER = 4 * 1024 * 1024
+_JOIN_BYTES = 64 * 1024
 
 
 class Outbox:
@@ -39,12 +40,14 @@ class Outbox:
         with self._room:
             while wait and self._queued > _HIGH_WATER and not self._open_gate:
                 self._room.wait()
-            frame = memoryview(encode_frame(payload))
-            if not self._queue:
-                frame = self._write(frame)
-            if frame:
-                self._queue.append(frame)
-                self._queued += len(frame)
+            # A long payload is not copied once more to stand behind its length.
+            parts = (encode_frame(payload),) if len(payload) < _JOIN_BYTES else (frame_prefix(len(payload)), payload)
+            for part in map(memoryview, parts):
+                rest = part if self._queue else self._write(part)
+                if rest:
+                    self._queue.append(rest)
+                    self._queued += len(rest)
+            if self._queue:
                 os.eventfd_write(self._wake, 1)
 
     @property

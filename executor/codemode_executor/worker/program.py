@@ -21,6 +21,7 @@ class Reading(msgspec.Struct, frozen=True):
     message: str = ""
     line: int = 0
     column: int = 0
+    hint: str = ""
 
 
 _decode = msgspec.json.Decoder(Reading).decode

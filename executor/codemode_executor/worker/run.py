@@ -65,6 +65,7 @@ class GuestRun:
         self._notify = notify
         self._lock = threading.Lock()
         self._script: Script | None = None
+        self._hint = ""
         self._pending: set[int] = set()
         self._answers: list[bytes] = []
         self._calls = 0
@@ -87,6 +88,7 @@ class GuestRun:
         """The text is read: run it."""
         if self.state is not State.READING:
             return
+        self._hint = reading.hint
         if not reading.ok:
             self._conclude(self._outcome(wire.OUTCOME_TEXT, name=reading.name, message=reading.message))
             return
@@ -332,7 +334,7 @@ class GuestRun:
         self, kind: int, *, form: int = 0, value: bytes = b"", name: str = "", message: str = "", stack: str = ""
     ) -> wire.Outcome:
         cpu = time.process_time() - self._cpu_start
-        return wire.Outcome(self.id, kind, form, value, name, message, stack, cpu)
+        return wire.Outcome(self.id, kind, form, value, name, message, stack, cpu, self._hint)
 
     def _conclude(self, outcome: wire.Outcome) -> None:
         if self.state is State.STOPPED:

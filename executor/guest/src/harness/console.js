@@ -5,10 +5,10 @@ import { prefixWithin, print, utf8Length } from './describe.js'
 import { limits } from './limits.js'
 import { defineProperty, stringSlice } from './primordials.js'
 
-const ERROR = 2
 const LEVELS = ['log', 'warn', 'error', 'info', 'debug', 'trace', 'dir', 'table']
 const NOTICE = LEVELS.length // what the harness itself has to say
 const UNCAUGHT = LEVELS.length + 1
+const ASSERT = LEVELS.length + 2
 const QUIET = ['group', 'groupCollapsed', 'groupEnd', 'time', 'timeLog', 'timeEnd', 'count', 'countReset', 'clear']
 
 export const installConsole = (console) => {
@@ -46,7 +46,7 @@ export const installConsole = (console) => {
     if (condition) return
     let line = 'Assertion failed'
     for (let i = 0; i < args.length; i++) line += ' ' + print(args[i])
-    write(ERROR, [line])
+    write(ASSERT, [line])
   })
   return (line) => write(UNCAUGHT, [line])
 }

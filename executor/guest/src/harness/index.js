@@ -96,7 +96,7 @@ const configure = (config) => {
     delete globalThis.__start__
     let program
     try {
-      program = apply(wrapper, { env: config.env, ctx: {} }, [spaces])
+      program = apply(wrapper, { ctx: {}, env: config.env }, [spaces])
     } catch (error) {
       return fail(PROGRAM, describeThrown(error))
     }

@@ -11,7 +11,7 @@ import { clean, read } from './describe.js'
 import {
   ErrorCtor, PromiseCtor, StringOf, byteLengthOfBuffer, dateValue, getPrototypeOf, hasOwn, is, isArray, isDate, isError,
   isFiniteNumber, isMap, isRegExp, isSet, isView, jsonStringify, mapForEach, objectKeys, objectPrototype, regExpFlags,
-  regExpSource, regExpTest, safeMap, safeSet, setForEach, toBase64, toWellFormed, typedArrayTag, Uint8ArrayCtor, unbox,
+  regExpSource, regExpTest, safeMap, safeSet, setForEach, stringSlice, toBase64, typedArrayTag, Uint8ArrayCtor, unbox,
   viewBuffer, viewElements, viewOffset,
 } from './primordials.js'
 
@@ -22,8 +22,11 @@ export const RICH = 2
 const MAX_DEPTH = 500
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/
 
+const MAX_PATH = 200
+
 const refuse = (path, what) => {
-  throw new ErrorCtor('The result cannot be returned: ' + path + ' is ' + what)
+  const shown = path.length > MAX_PATH ? stringSlice(path, 0, MAX_PATH) + '…' : path
+  throw new ErrorCtor('The result cannot be returned: ' + shown + ' is ' + what)
 }
 
 const member = (path, key) => path + (regExpTest(IDENTIFIER, key) ? '.' + key : '[' + jsonStringify(key) + ']')
@@ -43,6 +46,13 @@ const refusePrimitive = (value, path) =>
   typeof value === 'symbol' ? refuse(path, 'a symbol') : refuse(path, 'a function: return what it computes, or call it')
 
 const tooDeep = (path) => refuse(path, 'nested deeper than ' + MAX_DEPTH + ' levels')
+
+// Structured clone knows these; any other name becomes Error.
+const ERROR_NAMES = ['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError']
+const isErrorName = (name) => {
+  for (let i = 0; i < ERROR_NAMES.length; i++) if (name === ERROR_NAMES[i]) return true
+  return false
+}
 
 const isPlainObject = (value) => {
   const prototype = getPrototypeOf(value)
@@ -194,9 +204,10 @@ const encodeRich = (value) => {
   }
 
   const error = (item, path, depth) => {
-    const text = (key) => jsonStringify(toWellFormed(StringOf(read(item, key) ?? '')))
+    const name = read(item, 'name')
+    const text = jsonStringify(StringOf(read(item, 'message') ?? ''))
     const cause = hasOwn(item, 'cause') ? ',' + child(item.cause, path + '.cause', depth + 1) : ''
-    return '["E",' + text('name') + ',' + text('message') + ',""' + cause + ']'
+    return '["E","' + (isErrorName(name) ? name : 'Error') + '",' + text + ',""' + cause + ']'
   }
 
   const root = child(value, 'result', 0)
