@@ -1,0 +1,25 @@
+// Base64 as both codecs write it: padded, without white space. `atob` alone would accept more.
+
+declare function atob(text: string): string;
+declare function btoa(binary: string): string;
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const CHUNK = 0x8000; // arguments of one call of String.fromCharCode
+
+/** Bytes of a base64 text, or `undefined` if it is none. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length % 4 !== 0 || !BASE64.test(text)) return undefined;
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** Base64 of bytes. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  }
+  return btoa(binary);
+}
