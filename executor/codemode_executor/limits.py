@@ -20,7 +20,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Attributes:
         timeout_s: wall time from the moment a worker accepts the run, waiting for tools included. Seconds.
         cpu_s: processor time of the run's worker. Seconds; ``None`` for no bound but ``timeout_s``.
-        memory_mb: heap and off-heap memory together. MiB.
+        memory_mb: heap and off-heap memory together. MiB. V8 ends a program whose heap outgrows it; for what is
+            outside the heap the process is watched, which may hold twice the largest message besides, for messages on
+            their way.
         program_bytes: program text as UTF-8.
         argument_bytes: JSON of one tool call's argument list, UTF-8.
         tool_result_bytes: JSON of one tool call's result, UTF-8.

@@ -125,6 +125,8 @@ class HostRun:
         self._log_bytes = 0
         self._log_lines = 0
         self._held_bytes = 0
+        # The worker's own copies of a message on its way are not the program's memory.
+        self._in_transit = 2 * max(limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes)
         self._dropped = False
         self._cpu_before: float | None = None
 
@@ -227,7 +229,7 @@ class HostRun:
         if resident is not None:
             growth = resident - self._worker.baseline
             self.memory_peak = max(self.memory_peak, growth)
-            if growth > self._limits.memory_mb * MIB:
+            if growth > self._limits.memory_mb * MIB + self._in_transit:
                 self._kill(_memory_ending(self._limits, growth))
                 return
         if self._limits.cpu_s is not None and self._cpu_before is not None:

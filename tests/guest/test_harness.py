@@ -5,6 +5,7 @@ What counts is what was posted: the items that the worker would have seen, in th
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import queue
@@ -114,7 +115,7 @@ class Guest:
         for item in items:
             if isinstance(item, TakeItem) and self._take:
                 self._takes += 1
-                self.isolate.ask(None, self._taken)
+                self.isolate.ask(None, functools.partial(self._taken, item))
             elif isinstance(item, CallItem) and self.on_call is not None:
                 self.on_call(item)
             elif isinstance(item, (ResultItem, FailureItem)) and self._takes:
@@ -122,11 +123,11 @@ class Guest:
             else:
                 self.items.put(item)
 
-    def _taken(self, reply: Reply) -> None:
+    def _taken(self, take: TakeItem, reply: Reply) -> None:
         try:
             assert reply.kind == Kind.STRING, reply
             self._takes -= 1
-            self._sort(channel.parse_utf8(reply.text))
+            self._sort(channel.parse_fetched(take, reply.text))
             if self._held is not None and not self._takes:
                 self.items.put(self._held)
         except Exception as error:
@@ -170,7 +171,7 @@ class Guest:
 
         def answer(call: CallItem) -> None:
             calls.append(call)
-            args = json.loads(call.args)
+            args = json.loads(bytes(call.args))
             value = json.dumps(args[0] if args else None).encode()
             self.isolate.deliver(b'[{"kind":0,"id":%d,"value":%b}]' % (call.call, value))
 
@@ -202,7 +203,7 @@ class Guest:
         """What the program answered; the rest of what it said is dropped."""
         _, end = self.until_the_end()
         assert isinstance(end, ResultItem), end
-        return "undefined" if end.form == UNDEFINED else decode_result(end.form, end.value)
+        return "undefined" if end.form == UNDEFINED else decode_result(end.form, bytes(end.value))
 
     def failure(self) -> FailureItem:
         _, end = self.until_the_end()
@@ -750,23 +751,22 @@ def test_a_long_message_waits_until_it_is_taken(engine: Engine) -> None:
         guest.run(
             f"async () => {{ tools.a('a'.repeat({LONG})); await tools.t(); tools.b('b'.repeat({LONG})); return 1 }}"
         )
-        guest.next(TakeItem)
+        announced = guest.next(TakeItem)
         texts: queue.SimpleQueue[Reply] = queue.SimpleQueue()
 
-        def take() -> list[Item]:
+        def take(announced: TakeItem) -> list[Item]:
             guest.isolate.ask(None, texts.put)
             reply = texts.get(timeout=GUARD_S)
             assert reply.kind == Kind.STRING, reply
-            return channel.parse_utf8(reply.text)
+            return channel.parse_fetched(announced, reply.text)
 
-        first = take()
+        first = take(announced)
         calls = [item for item in first if isinstance(item, CallItem)]
         if len(calls) == 1:
             calls.append(guest.next(CallItem))
         assert [(call.tool, len(call.args)) for call in calls] == [("a", LONG + 4), ("t", 2)]
         guest.answer(calls[1], None)
-        guest.next(TakeItem)
-        (late, *rest) = take()
+        (late, *rest) = take(guest.next(TakeItem))
         assert isinstance(late, CallItem)
         assert (late.tool, len(late.args)) == ("b", LONG + 4)
         assert (rest or [guest.next(ResultItem)]) == [ResultItem(1, b"1")]
@@ -781,7 +781,7 @@ def test_a_long_message_waits_until_it_is_taken(engine: Engine) -> None:
 def test_sizes_around_the_bounds_of_the_buffer(guest: Guest, size: int) -> None:
     guest.run(f"async () => {{ tools.a('s'); tools.t('é'.repeat({size})); tools.b('z'); return 'r' }}")
     items, end = guest.until_the_end()
-    calls = [(item.tool, len(json.loads(item.args)[0])) for item in items if isinstance(item, CallItem)]
+    calls = [(item.tool, len(json.loads(bytes(item.args))[0])) for item in items if isinstance(item, CallItem)]
     assert sorted(calls) == [("a", 1), ("b", 1), ("t", size)]
     assert end == ResultItem(1, b'"r"')
 
@@ -1020,7 +1020,7 @@ def test_tampering_with_one_property_at_a_time_loses_nothing(guest: Guest) -> No
     )
     items, end = guest.until_the_end()
     assert isinstance(end, ResultItem), end
-    answer = json.loads(end.value or b"")
+    answer = json.loads(bytes(end.value))
     names = answer["names"]
     # It has to have got around: globals, prototypes, iterators, getters.
     assert answer["all"] > 800
@@ -1038,7 +1038,7 @@ def test_tampering_with_one_property_at_a_time_loses_nothing(guest: Guest) -> No
     # Every line and every call has arrived, each as it was.
     assert [item.text for item in items if isinstance(item, Log)] == [f"{n} l" for n in range(len(names))]
     expected = [[{"n": n, "bytes": {TAG: "Uint8Array", "data": "AAA="}}] for n in range(len(names))]
-    assert [json.loads(call.args) for call in calls] == expected
+    assert [json.loads(bytes(call.args)) for call in calls] == expected
 
 
 @pytest.mark.parametrize("spared", [[], ["globalThis.Promise.prototype.constructor"]])
@@ -1066,7 +1066,7 @@ def test_tampering_with_everything_at_once_loses_nothing(guest: Guest, how: str,
     items, end = guest.until_the_end()
     assert [item.text for item in items if isinstance(item, Log)] == ["tampered 1", "after"]
     assert [item.delay_ms for item in items if isinstance(item, TimerItem)] == [5]
-    assert [json.loads(call.args) for call in calls] == [[{"a": 1}]]
+    assert [json.loads(bytes(call.args)) for call in calls] == [[{"a": 1}]]
     if isinstance(end, FailureItem):
         assert not spared
         # Without a constructor and a `then`, a promise is an object like any other.
@@ -1074,7 +1074,7 @@ def test_tampering_with_everything_at_once_loses_nothing(guest: Guest, how: str,
             how == "removed" and end.kind == wire.OUTCOME_ANSWER and "Promise" in end.message
         )
     else:
-        answer = json.loads(end.value or b"")
+        answer = json.loads(bytes(end.value))
         assert answer["list"] == [1, "x", {"b": None}]
         assert answer["answer"] == 1 or (answer["answer"] == "own" and not spared)
 
@@ -1113,15 +1113,15 @@ def test_properties_added_to_prototypes_lose_nothing(guest: Guest, where: str, n
     assert [item.text for item in items if isinstance(item, Log)] == ["tampered 1"]
     assert [item.delay_ms for item in items if isinstance(item, TimerItem)] == [5]
     # The call may have failed before it left, by the program's own getter.
-    assert [json.loads(call.args) for call in calls] in (
+    assert [json.loads(bytes(call.args)) for call in calls] in (
         [],
         [[{"a": [1], "bytes": {TAG: "Uint8Array", "data": "AQ=="}}]],
     )
     if isinstance(end, FailureItem):
         assert (end.kind, end.message) == (wire.OUTCOME_THROWN, "tampered")
     else:
-        assert json.loads(end.value or b"") in ([1, "end"], ["own", "end"])
-        assert calls or json.loads(end.value or b"")[0] == "own"
+        assert json.loads(bytes(end.value)) in ([1, "end"], ["own", "end"])
+        assert calls or json.loads(bytes(end.value))[0] == "own"
 
 
 @pytest.mark.parametrize("to_json", ["() => 'rewritten'", "() => ({})", "() => undefined", "() => null", "() => [9]"])
@@ -1129,7 +1129,7 @@ def test_array_to_json_does_not_rewrite_the_list_of_arguments(guest: Guest, to_j
     calls = guest.echo()
     guest.run(f"async () => {{ Array.prototype.toJSON = {to_json}; await tools.echo(1, {{ a: 2 }}); return [3] }}")
     _, end = guest.until_the_end()
-    assert [json.loads(call.args) for call in calls] == [[1, {"a": 2}]]
+    assert [json.loads(bytes(call.args)) for call in calls] == [[1, {"a": 2}]]
     assert end == ResultItem(1, b"[3]")
 
 
@@ -1181,7 +1181,7 @@ def test_the_end_of_the_stack_loses_no_message(guest: Guest, padding: int) -> No
     )
     items, end = guest.until_the_end()
     assert isinstance(end, ResultItem), end
-    early, late, spoken = json.loads(end.value or b"")
+    early, late, spoken = json.loads(bytes(end.value))
     assert (early, late) == ("early", "late")
     assert [call.args for call in calls] == [b'["early"]', b'["late"]']
     # A line may be there although its console.log threw, but none that was accepted is missing.

@@ -166,7 +166,7 @@ def test_a_length_that_ends_within_a_pair_leaves_text_that_can_be_sent(parse: Pa
         "[0]\n",
         "[2]\n",
         "[2,0,1]\na",
-        "[8]\n",
+        "[9]\n",
         "[-1]\n",
         "[99,1,2]\n",
         # an item lacks numbers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from typing import cast
 
 import msgspec
 
@@ -13,6 +14,7 @@ CANCEL_TIMER = 4
 RESULT = 5
 FAILURE = 6
 TAKE = 7
+TAKE_TEXT = 8
 
 #: Size of the part of the shared buffer that holds messages.
 MESSAGE_BYTES = 4 + 2 * 8192
@@ -55,7 +57,9 @@ class FailureItem(msgspec.Struct, frozen=True):
 
 
 class TakeItem(msgspec.Struct, frozen=True):
-    pass
+    """A message is to be fetched: all of it, or only the text that ``numbers`` measure."""
+
+    numbers: list[int] | None = None
 
 
 Item = CallItem | TimerItem | CancelTimerItem | ResultItem | FailureItem | TakeItem
@@ -77,10 +81,10 @@ class _AsciiCutter:
         if length < 0 or end > len(self._text):
             raise ChannelError("an item measures more text than the message holds")
         self._at = end
-        return bytes(self._text[start:end])
+        return _held(self._text[start:end])
 
     def cut(self, length: int, *, last: bool = False) -> str:
-        return self.raw(length).decode("ascii")
+        return str(self.raw(length), "ascii")
 
 
 class _UnitCutter:
@@ -123,10 +127,10 @@ class _LongCutter:
             raise ChannelError("an item measures another text than the message holds")
         size = len(rest) if last else self._measure(rest, length)
         self._at += size
-        return bytes(rest[:size])
+        return _held(rest[:size])
 
     def cut(self, length: int, *, last: bool = False) -> str:
-        return self.raw(length, last=last).decode("utf-8", "replace")
+        return str(self.raw(length, last=last), "utf-8", "replace")
 
     @staticmethod
     def _measure(rest: memoryview, length: int) -> int:
@@ -143,6 +147,14 @@ class _LongCutter:
 
 
 _LONG = 64 * 1024
+
+
+def _held(text: memoryview) -> bytes:
+    """A copy, so that the message may go; of a long text, which is nearly all of its message, a view.
+
+    The wire's encoder takes both alike, and nobody else looks at it.
+    """
+    return cast(bytes, text) if len(text) > _LONG else bytes(text)
 
 
 def parse_units(units: bytes) -> list[Item]:
@@ -163,28 +175,43 @@ def parse_utf8(message: bytes) -> list[Item]:
     return _parse(message)
 
 
+def parse_fetched(take: TakeItem, message: bytes) -> list[Item]:
+    """Items of a message that ``take`` announced, as V8 hands the string out.
+
+    Raises:
+        ChannelError: it is not a message of the harness.
+    """
+    if take.numbers is None:
+        return _parse(message)
+    return _items(take.numbers, memoryview(message), message.isascii())
+
+
 def _parse(message: bytes) -> list[Item]:
     end = message.find(b"\n")
     if end < 0:
         raise ChannelError("a message has no head")
-    head = message[:end]
-    text = memoryview(message)[end + 1 :]
-    body: _AsciiCutter | _LongCutter | _UnitCutter
-    if message.isascii():
-        body = _AsciiCutter(text)
-    elif len(message) > _LONG:
-        body = _LongCutter(text)
-    else:
-        try:
-            characters = bytes(text).decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError as error:
-            raise ChannelError(f"a message is not UTF-8: {error}") from error
-        # A lone surrogate is one unit, and so is what stands for it.
-        body = _UnitCutter(_LONE.sub("\ufffd", characters))
     try:
-        numbers = _decode_head(head)
+        numbers = _decode_head(message[:end])
     except msgspec.MsgspecError as error:
         raise ChannelError(f"the head of a message is not a list of integers: {error}") from error
+    return _items(numbers, memoryview(message)[end + 1 :], message.isascii())
+
+
+def _cutter(text: memoryview, ascii_only: bool) -> _AsciiCutter | _LongCutter | _UnitCutter:
+    if ascii_only:
+        return _AsciiCutter(text)
+    if len(text) > _LONG:
+        return _LongCutter(text)
+    try:
+        characters = bytes(text).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise ChannelError(f"a message is not UTF-8: {error}") from error
+    # A lone surrogate is one unit, and so is what stands for it.
+    return _UnitCutter(_LONE.sub("\ufffd", characters))
+
+
+def _items(numbers: list[int], text: memoryview, ascii_only: bool) -> list[Item]:
+    body = _cutter(text, ascii_only)
     items: list[Item] = []
     at = 0
     try:
@@ -208,13 +235,15 @@ def _parse(message: bytes) -> list[Item]:
                 at += 3
                 items.append(ResultItem(form, body.raw(length, last=at == len(numbers))))
             elif kind == FAILURE:
-                which, name, text, stack = numbers[at + 1 : at + 5]
+                which, name, said, stack = numbers[at + 1 : at + 5]
                 at += 5
                 last = at == len(numbers)
-                items.append(FailureItem(which, body.cut(name), body.cut(text), body.cut(stack, last=last)))
+                items.append(FailureItem(which, body.cut(name), body.cut(said), body.cut(stack, last=last)))
             elif kind == TAKE:
                 items.append(TakeItem())
                 at += 1
+            elif kind == TAKE_TEXT and at == 0:
+                return [TakeItem(numbers[1:])]
             else:
                 raise ChannelError(f"an item has the unknown kind {kind}")
     except ValueError as error:

@@ -209,14 +209,14 @@ class GuestRun:
         except Exception as error:
             self._distrust(error)
 
-    def _on_taken(self, reply: Reply) -> None:
+    def _on_taken(self, take: channel.TakeItem, reply: Reply) -> None:
         try:
             if reply.kind != Kind.STRING:
                 # Out of memory or terminated: the reply to the program's own evaluation says which.
                 self._on_reply(reply)
                 return
             self._fetching = False
-            self._take_in(channel.parse_utf8(reply.text))
+            self._take_in(channel.parse_fetched(take, reply.text))
             while self._backlog and not self._fetching:
                 self._arrive(self._backlog.popleft())
         except Exception as error:
@@ -226,9 +226,10 @@ class GuestRun:
         """A message: what was sent first is taken in first, also when it is long and has to be fetched."""
         if self._fetching:
             self._backlog.append(items)
-        elif items == [channel.TakeItem()]:
+        elif len(items) == 1 and isinstance(items[0], channel.TakeItem):
+            take = items[0]
             self._fetching = True
-            self.isolate.ask(None, self._on_taken)
+            self.isolate.ask(None, lambda reply: self._on_taken(take, reply))
         else:
             self._take_in(items)
 
@@ -331,7 +332,14 @@ class GuestRun:
         os._exit(_EXIT_DISTRUST)
 
     def _outcome(
-        self, kind: int, *, form: int = 0, value: bytes = b"", name: str = "", message: str = "", stack: str = ""
+        self,
+        kind: int,
+        *,
+        form: int = 0,
+        value: bytes = b"",
+        name: str = "",
+        message: str = "",
+        stack: str = "",
     ) -> wire.Outcome:
         cpu = time.process_time() - self._cpu_start
         return wire.Outcome(self.id, kind, form, value, name, message, stack, cpu, self._hint)

@@ -24,7 +24,9 @@ export const TIMER = 3
 export const CANCEL_TIMER = 4
 export const RESULT = 5
 export const FAILURE = 6
-const TAKE = 7
+const TAKE = 7 // the whole message is to be fetched
+const TAKE_TEXT = 8 // only its text; its items follow
+const FRAME = 8 // brackets, a kind, commas and the newline
 
 const LOG_OFFSET = 4 + 2 * CAPACITY
 const buffer = new ArrayBuffer(LOG_OFFSET + 4 + 2 * LOG_CAPACITY)
@@ -69,12 +71,15 @@ export const flush = () => {
     if (logAt > 0) write(EMPTY)
     return
   }
-  const text = '[' + head + ']\n' + body
+  const numbers = head
+  const text = body
   head = body = ''
-  if (text.length <= CAPACITY) return write(text)
-  newest.next = { text, next: null }
+  if (numbers.length + text.length + FRAME <= CAPACITY) return write('[' + numbers + ']\n' + text)
+  // A text is handed over as it is: putting something before it would copy it.
+  const alone = numbers.length + FRAME <= CAPACITY
+  newest.next = { text: alone ? text : '[' + numbers + ']\n' + text, next: null }
   newest = newest.next
-  write('[' + TAKE + ']\n')
+  write(alone ? '[' + TAKE_TEXT + ',' + numbers + ']\n' : '[' + TAKE + ']\n')
 }
 
 // The oldest long message; the worker calls this once for every TAKE it has seen.
