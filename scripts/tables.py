@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from codemode_executor import ExecutorError, IsolateExecutor, Limits, errors
+from codemode_executor.values import encode_value, result_codec
 
 DOCS = Path(__file__).parent.parent / "docs"
 _BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -77,7 +78,44 @@ def error_codes() -> Iterator[str]:
             yield f"| `{name}` | `{kind.code}` | {_markdown(first)} |"
 
 
-TABLES: dict[str, Callable[[], Iterator[str]]] = {"limits": limits, "options": options, "errors": error_codes}
+def _from_docstring(docstring: str) -> Iterator[str]:
+    """The simple table of a docstring. A cell goes on in the next line where the first column is empty."""
+    lines = inspect.cleandoc(docstring).splitlines()
+    first, second, third = [number for number, line in enumerate(lines) if line.startswith("====")][:3]
+    width = lines[first].index(" ")
+
+    def cells(line: str) -> list[str]:
+        return [line[:width].strip(), line[width:].strip()]
+
+    (heading,) = (cells(line) for line in lines[first + 1 : second])
+    rows: list[list[str]] = []
+    for line in lines[second + 1 : third]:
+        left, right = cells(line)
+        if left:
+            rows.append([left, right])
+        else:
+            rows[-1][1] += " " + right
+    yield f"| {heading[0]} | {heading[1]} |"
+    yield "| --- | --- |"
+    for left, right in rows:
+        yield f"| {_markdown(left)} | {_markdown(right)} |"
+
+
+def python_results() -> Iterator[str]:
+    return _from_docstring(result_codec.__doc__ or "")
+
+
+def python_tools() -> Iterator[str]:
+    return _from_docstring(encode_value.__doc__ or "")
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "limits": limits,
+    "options": options,
+    "errors": error_codes,
+    "python_results": python_results,
+    "python_tools": python_tools,
+}
 
 
 def render(text: str) -> str:

@@ -29,6 +29,8 @@ from .errors import (
 from .executor import IsolateExecutor, execute_sync
 from .limits import Limits
 from .pool import PoolStats
+from .values import ValueRefused, decode_args, encode_value
+from .values.result_codec import JSError, JSRegExp
 
 __all__ = [
     "BadRequest",
@@ -41,6 +43,8 @@ __all__ = [
     "ExecutorError",
     "HardeningUnavailable",
     "IsolateExecutor",
+    "JSError",
+    "JSRegExp",
     "Limits",
     "LogLine",
     "NestingLimit",
@@ -50,8 +54,11 @@ __all__ = [
     "QueueTimeout",
     "Tool",
     "Usage",
+    "ValueRefused",
     "WorkerCrashed",
     "WorkerStartFailed",
     "__version__",
+    "decode_args",
+    "encode_value",
     "execute_sync",
 ]
