@@ -3,6 +3,8 @@
 
 import { getLineInfo } from "acorn";
 import { hasFenceLine } from "./fences.js";
+import { notJavaScript } from "./foreign.js";
+import { TYPESCRIPT, looksLikeTypeScript } from "./typescript.js";
 
 /** A refusal at an offset of the program. */
 export class Refusal extends Error {
@@ -19,6 +21,9 @@ export class Refusal extends Error {
 
 export const HTML_COMMENT =
   "HTML comments are not allowed: put a space inside `<!--` or `-->` if operators are meant";
+
+const ESCAPED =
+  "a backslash outside of a string: send line breaks as they are, instead of `\\n`";
 
 const RUNS_TO_THE_END = {
   "Unterminated template": "template literal",
@@ -49,7 +54,9 @@ export function describe(program, error, unclosed) {
   }
   if (error instanceof Refusal) return failure(program, error.message, error.offset);
   if (error instanceof SyntaxError && typeof error.pos === "number") {
-    return failure(program, explain(program, error, unclosed) + fenceHint(program), error.pos);
+    const message =
+      notJavaScript(program, error.pos) ?? explain(program, error, unclosed) + fenceHint(program);
+    return failure(program, message, error.pos);
   }
   throw error;
 }
@@ -90,10 +97,17 @@ function explain(program, error, unclosed) {
     const bracket = `the "${innermost.label}" of line ${line}, column ${column}`;
     return `the program is incomplete: ${bracket} is not closed`;
   }
-  if (message !== "Unexpected token") return message;
   if (program.startsWith("<!--", error.pos)) return HTML_COMMENT;
-  const token = /^(?:[\p{ID_Continue}$]{1,40}|[^\s])/u.exec(program.slice(error.pos, error.pos + 80));
-  return token === null ? message : `Unexpected token "${token[0]}"`;
+  if (/^\\[nrt]/.test(program.slice(error.pos - 1, error.pos + 1)) || /^\\[nrt]/.test(program.slice(error.pos, error.pos + 2))) {
+    return ESCAPED;
+  }
+  const what = message === "Unexpected token" ? unexpected(program, error.pos) : message;
+  return looksLikeTypeScript(program, error.pos) ? `${what}: ${TYPESCRIPT}` : what;
+}
+
+function unexpected(program, offset) {
+  const token = /^(?:[\p{ID_Continue}$]{1,40}|[^\s])/u.exec(program.slice(offset, offset + 80));
+  return token === null ? "Unexpected token" : `Unexpected token "${token[0]}"`;
 }
 
 function fenceHint(program) {

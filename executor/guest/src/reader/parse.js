@@ -27,8 +27,23 @@ const OPENING = new Set([braceL, bracketL, parenL, dollarBraceL]);
 const CLOSING = new Set([tokTypes.braceR, tokTypes.bracketR, tokTypes.parenR]);
 
 class Parser extends AcornParser {
+  /** @type {Reading | undefined} */
+  reading;
+
   parseImportMeta(node) {
     throw new Refusal(NO_IMPORT_META, node.start);
+  }
+
+  parseSubscript(...parts) {
+    const node = super.parseSubscript(...parts);
+    if (node.type === "TaggedTemplateExpression" && !this.inFunction) this.reading?.noteTag(node);
+    return node;
+  }
+
+  /** The names that are declared in the program's outermost scope. */
+  declared() {
+    const { var: vars, lexical, functions } = this.scopeStack[0];
+    return new Set([...vars, ...lexical, ...functions]);
   }
 }
 
@@ -45,8 +60,14 @@ export class Reading {
   /** @param {string} text */
   constructor(text) {
     this.text = text;
-    /** @type {Set<string>} names of identifiers and properties, as written in the program */
-    this.identifiers = new Set();
+    /** @type {Map<string, number>} names of identifiers and properties, and how often each occurs */
+    this.identifiers = new Map();
+    /** @type {Set<string>} names declared in the outermost scope */
+    this.names = new Set();
+    /** Whether a fence is read as template literals that can do nothing but throw. */
+    this.fenceIsTag = false;
+    /** @type {Set<string>} names that are called by a fence, unless they are declared */
+    this.fenceTags = new Set();
     /** @type {number[]} offsets of the `#` of comments that V8 would read as directives */
     this.magicComments = [];
     /** @type {{ label: string, offset: number }[]} brackets open at this point */
@@ -61,19 +82,22 @@ export class Reading {
    * @param {Reading} other
    */
   adopt(other) {
-    for (const name of other.identifiers) this.identifiers.add(name);
+    for (const [name, times] of other.identifiers) {
+      this.identifiers.set(name, (this.identifiers.get(name) ?? 0) + times);
+    }
     for (const offset of other.magicComments) this.magicComments.push(offset);
     this.unclosed = other.unclosed;
+    this.fenceIsTag = other.fenceIsTag;
   }
 
   /** The program as a module's statement list, as upstream reads it. */
   module() {
-    return Parser.parse(this.text, this.#options({}));
+    return this.#parse(Parser, {});
   }
 
   /** The program as the statement list of an async function: with `return` at its top. */
   functionBody() {
-    return FunctionBodyParser.parse(this.text, this.#options({ allowReturnOutsideFunction: true }));
+    return this.#parse(FunctionBodyParser, { allowReturnOutsideFunction: true });
   }
 
   /** The program as one expression, with any number of semicolons behind it. */
@@ -84,6 +108,38 @@ export class Reading {
     while (parser.eat(tokTypes.semi));
     if (parser.type !== tokTypes.eof) parser.unexpected();
     return node;
+  }
+
+  /**
+   * A tagged template outside of functions has been read. "```" at the start of a line is an
+   * empty template literal that is the tag of another one, or is tagged by what stands before
+   * the line: a string is no function, and neither is a variable that does not exist.
+   */
+  noteTag({ tag, quasi }) {
+    if (tag.type === "TemplateLiteral") {
+      if (this.#isFence(tag.start)) this.fenceIsTag = true;
+    } else if (this.#isFence(quasi.start)) {
+      let root = tag;
+      while (root.type === "MemberExpression" && !root.computed) root = root.object;
+      if (root.type === "Literal") this.fenceIsTag = true;
+      else if (root.type === "Identifier") this.fenceTags.add(root.name);
+    }
+  }
+
+  #isFence(offset) {
+    if (!this.text.startsWith("```", offset)) return false;
+    let start = offset;
+    while (start > 0 && " \t".includes(this.text[start - 1])) start -= 1;
+    return start === 0 || LINE_BREAK.test(this.text[start - 1]);
+  }
+
+  #parse(Kind, options) {
+    const parser = new Kind(this.#options(options), this.text);
+    parser.reading = this;
+    const tree = parser.parse();
+    this.names = parser.declared();
+    for (const name of this.fenceTags) if (!this.names.has(name)) this.fenceIsTag = true;
+    return tree;
   }
 
   #options(more) {
@@ -105,8 +161,10 @@ export class Reading {
 
   #token(token) {
     const { type, start, end } = token;
-    if (type === tokTypes.name) this.identifiers.add(token.value);
-    else if (OPENING.has(type)) this.unclosed.push({ label: type.label, offset: start });
+    if (type === tokTypes.name) {
+      this.identifiers.set(token.value, (this.identifiers.get(token.value) ?? 0) + 1);
+    }
+    if (OPENING.has(type)) this.unclosed.push({ label: type.label, offset: start });
     else if (CLOSING.has(type)) this.unclosed.pop();
     else if (type === tokTypes.relational) this.#refuseHtmlOpening(start);
     else if (type === tokTypes.incDec) this.#refuseHtmlClosing(start);
@@ -131,5 +189,22 @@ export class Reading {
         start,
       );
     }
+  }
+}
+
+/**
+ * Whether a text ends inside of a template literal or a comment, whatever its grammar is.
+ *
+ * @param {string} text
+ * @returns {boolean}
+ */
+export function endsInsideToken(text) {
+  const tokens = AcornParser.tokenizer(text, { ecmaVersion: "latest", sourceType: "module" });
+  try {
+    while (tokens.getToken().type !== tokTypes.eof);
+    return false;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return /^Unterminated (?:template|comment)/.test(error.message);
   }
 }

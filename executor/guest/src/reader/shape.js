@@ -5,27 +5,22 @@
 // in two ways: nothing moves to another line, and an answer that is a function is called.
 
 import { Refusal } from "./errors.js";
+import { exportedAmongOthers } from "./exports.js";
+import { JSON_IS_NO_PROGRAM, parsesAsJson } from "./foreign.js";
+import { hintFor } from "./hints.js";
 import { Reading } from "./parse.js";
+import { blank, insert, refuseGenerator, statements, value } from "./wrap.js";
 
 const NO_IMPORTS =
   "static imports are not supported here yet: use the objects that the program is given";
 const NO_EXPORTS =
-  "exports are not supported here yet: return the value, or make `export default` the only statement";
-
-/**
- * @typedef {object} Plan
- * @property {string} normalized upstream's string for the program
- * @property {string} open text to be put before `body`, on its first line
- * @property {string} body the program's text, on its own lines
- * @property {string} close text to be put after `body`
- * @property {[line: number, column: number, inserted: number][]} edits see `index.js`
- */
+  "exports are not supported here yet: return the value, or use `export default`";
 
 /**
  * Plans the program of a reading.
  *
  * @param {Reading} reading
- * @returns {Plan}
+ * @returns {import("./wrap.js").Plan}
  */
 export function plan(reading) {
   let program;
@@ -41,17 +36,17 @@ export function plan(reading) {
 // and `return` is the program's own.
 function planWhatIsNoModule(text, moduleError, reading) {
   if (moduleError instanceof RangeError) throw moduleError;
-  const anonymous = anonymousFunction(text);
-  if (anonymous !== undefined) {
-    reading.adopt(anonymous.reading);
-    const source = text.slice(anonymous.node.start, anonymous.node.end);
-    return {
-      normalized: `async () => {\nreturn (${source})();\n}`,
-      open: "async()=>(",
-      body: text.slice(0, anonymous.node.end),
-      close: "\n)()",
-      edits: [],
-    };
+  const only = onlyExpression(text);
+  if (only !== undefined) {
+    reading.adopt(only.reading);
+    const source = text.slice(only.node.start, only.node.end);
+    const body = text.slice(0, only.node.end);
+    if (only.node.type === "FunctionExpression") {
+      refuseGenerator(only.node);
+      return value(body, `return (${source})();`, "\n)()");
+    }
+    if (parsesAsJson(text)) throw new Refusal(JSON_IS_NO_PROGRAM, only.node.start);
+    return value(body, `return (${source})`);
   }
   const body = new Reading(text);
   try {
@@ -62,8 +57,9 @@ function planWhatIsNoModule(text, moduleError, reading) {
   return statements(text, `async () => {\n${text.trim()}\n}`);
 }
 
-// `function () { … }` alone is a syntax error as a statement, and its intent is plain.
-function anonymousFunction(text) {
+// `function () { … }` and `{ a: 1, b: 2 }` alone are syntax errors as statements, and their
+// intent is plain.
+function onlyExpression(text) {
   const reading = new Reading(text);
   let node;
   try {
@@ -71,31 +67,33 @@ function anonymousFunction(text) {
   } catch {
     return undefined; // the statement list's error is the one to report
   }
-  return node.type === "FunctionExpression" ? { node, reading } : undefined;
+  return node.type === "FunctionExpression" || node.type === "ObjectExpression"
+    ? { node, reading }
+    : undefined;
 }
 
 function planModule(text, body, reading) {
   const source = text.trim();
-  if (source === "") return statements(text, "async () => {}");
-
   const solid = withoutTrailingEmpties(body);
+  if (source === "") return { ...statements(text, "async () => {}"), hint: hintFor(reading, solid) };
+
   const only = solid.length === 1 ? solid[0] : undefined;
   if (only?.type === "ExpressionStatement" && only.expression.type === "ArrowFunctionExpression") {
     return arrow(text, only, body.length === 1 ? source : `async () => {\n${source}\n}`);
   }
   if (only?.type === "ExportDefaultDeclaration") return exported(text, only, reading);
-  refuseModuleSyntax(body);
+  const defaultExport = body.find(({ type }) => type === "ExportDefaultDeclaration");
+  refuseModuleSyntax(body, defaultExport);
+  if (defaultExport !== undefined) return exportedAmongOthers(text, body, defaultExport, reading);
   if (body.length === 1 && body[0].type === "FunctionDeclaration") {
-    const call = `return ${body[0].id.name}();\n}`;
-    return {
-      normalized: `async () => {\n${source}\n${call}`,
-      open: "async()=>{",
-      body: text,
-      close: `\n${call}`,
-      edits: [],
-    };
+    refuseGenerator(body[0]);
+    const call = `return ${body[0].id.name}();`;
+    return statements(text, `async () => {\n${source}\n${call}\n}`, call);
   }
+  return { ...lastStatement(text, source, body, solid), hint: hintFor(reading, solid) };
+}
 
+function lastStatement(text, source, body, solid) {
   const last = body.at(-1);
   if (last?.type === "ExpressionStatement") {
     const before = text.slice(0, last.start).trimStart();
@@ -112,8 +110,9 @@ function withoutTrailingEmpties(body) {
   return body.slice(0, end + 1);
 }
 
-function refuseModuleSyntax(body) {
+function refuseModuleSyntax(body, allowed) {
   for (const statement of body) {
+    if (statement === allowed) continue;
     if (statement.type === "ImportDeclaration") throw new Refusal(NO_IMPORTS, statement.start);
     if (statement.type.startsWith("Export")) throw new Refusal(NO_EXPORTS, statement.start);
   }
@@ -137,37 +136,29 @@ function arrow(text, statement, normalized) {
   return { normalized, open: "", body, close: "", edits: [] };
 }
 
-function statements(text, normalized) {
-  return { normalized, open: "async()=>{", body: text, close: "\n}", edits: [] };
-}
-
 // The value of the expression statement becomes the program's answer. A function in that
 // place is meant to be run: upstream returns it, and its caller gets nothing to use.
 function answer(text, statement, normalized) {
-  const end = endOfExpression(text, statement);
-  const before = "return (";
-  const after = isFunction(statement) ? ")()" : ")";
-  const own = text.slice(statement.start, end);
-  const body = text.slice(0, statement.start) + before + own + after + text.slice(end);
-  return {
-    ...statements(body, normalized),
-    edits: editsOf(text, [
-      { offset: statement.start, length: before.length },
-      { offset: end, length: after.length },
-    ]),
-  };
+  const called = isFunction(statement);
+  if (called) refuseGenerator(statement.expression);
+  const { body, edits } = insert(text, [
+    { offset: statement.start, text: "return (" },
+    { offset: endOfExpression(text, statement), text: called ? ")()" : ")" },
+  ]);
+  return { ...statements(body, normalized), edits };
 }
 
 // `export default` and all before it give way to spaces, so that what follows keeps its place.
 function exported(text, statement, reading) {
   const declaration = statement.declaration;
   const source = text.slice(declaration.start, declaration.end);
-  const inner = text.slice(0, declaration.start).replace(/[^\n\r\u2028\u2029]/g, " ") + source;
+  const inner = blank(text.slice(0, declaration.start)) + source;
   if (declaration.type === "FunctionDeclaration" && declaration.id === null) {
+    refuseGenerator(declaration);
     return value(inner, `return (${source})();`, "\n)()");
   }
   if (declaration.type === "ClassDeclaration" && declaration.id === null) {
-    return value(inner, `return (${source});`, "\n)");
+    return value(inner, `return (${source});`);
   }
   const nested = new Reading(inner);
   try {
@@ -175,31 +166,8 @@ function exported(text, statement, reading) {
   } catch (error) {
     // What is an expression after `export default` may be no statement: an object with methods.
     if (error instanceof RangeError || declaration.type !== "ObjectExpression") throw error;
-    return value(inner, `return (${source})`, "\n)");
+    return value(inner, `return (${source})`);
   } finally {
     reading.adopt(nested);
   }
-}
-
-function value(body, statement, close) {
-  return { normalized: `async () => {\n${statement}\n}`, open: "async()=>(", body, close, edits: [] };
-}
-
-function editsOf(text, insertions) {
-  const edits = [];
-  let line = 1;
-  let lineStart = 0;
-  let shift = 0;
-  let scanned = 0;
-  for (const { offset, length } of insertions) {
-    for (const lineBreak of text.slice(scanned, offset).matchAll(/\r\n|[\n\r\u2028\u2029]/g)) {
-      line += 1;
-      lineStart = scanned + lineBreak.index + lineBreak[0].length;
-      shift = 0;
-    }
-    scanned = offset;
-    shift += length;
-    edits.push([line, offset - lineStart + shift + 1, length]);
-  }
-  return edits;
 }
