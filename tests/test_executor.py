@@ -208,7 +208,7 @@ async def test_this_holds_env_and_ctx(executor: IsolateExecutor) -> None:
     }"""
     outcome = await executor.execute(code, env=env)
     assert outcome.error is None
-    assert outcome.result == [["env", "ctx"], "acme", env["nested"], [0, 255], {}]
+    assert outcome.result == [["ctx", "env"], "acme", env["nested"], [0, 255], {}]
 
 
 async def test_env_defaults_to_an_empty_object(executor: IsolateExecutor) -> None:
@@ -355,7 +355,7 @@ async def test_log_levels_and_odd_values(executor: IsolateExecutor) -> None:
         "null undefined 1 Symbol(s) 1,2 [object Object]",
         f"{odd} {odd}",
         "",
-        "[error] Assertion failed yes",
+        "[assert] Assertion failed yes",
     ]
 
 

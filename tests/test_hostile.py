@@ -327,7 +327,7 @@ async def test_deep_recursion_is_the_programs_own_error(executor: IsolateExecuto
         ("console.log(1)", 7),
         ("t.echo(1)", 7),
         ("setTimeout(() => {}, 0)", 7),
-        ("t.echo({toJSON() { f() }})", 401),  # it goes down again each time
+        ("t.echo({toJSON() { const g = () => g(); g() }})", 401),  # it goes down again each time
     ],
 )
 async def test_harness_at_the_end_of_the_stack(executor: IsolateExecutor, call: str, every: int) -> None:

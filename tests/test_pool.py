@@ -246,7 +246,6 @@ async def test_the_zygote_is_renewed_while_runs_go_on(hardening: Hardening) -> N
         assert is_alive(first), "a zygote must outlive its workers"
         gate.open.set()
         assert (await held).error is None
-        await warm(executor, 4)
         for _ in range(8):
             await asyncio.gather(*(executor.execute("1") for _ in range(4)))
         await eventually(lambda: not is_alive(first), "the end of the first zygote")

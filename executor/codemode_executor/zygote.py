@@ -176,8 +176,14 @@ class Zygote:
             await self._reaped()
 
     async def _reaped(self) -> None:
-        while self._process.poll() is None:
-            await asyncio.sleep(0.002)
+        try:
+            while self._process.poll() is None:
+                await asyncio.sleep(0.002)
+        except asyncio.CancelledError:
+            # The loop is being ended, and with it the last chance to reap.
+            self._process.kill()
+            self._process.wait(_KILL_TIMEOUT_S)
+            raise
 
     def abandon(self) -> None:
         """Kill the process without an event loop."""
