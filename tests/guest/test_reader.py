@@ -146,12 +146,131 @@ def test_edits_lead_back_to_the_programs_own_lines(reader: Reader, case: dict[st
         ("export default { a: 7, get() { return 1 } }", {"a": 7}),
         ("export default function () { return 8 };", 8),
         ("```js\nasync () => 9;\n```", 9),
+        ("```js\nasync () => 9", 9),
         ("return 10", 10),
         ("function f() { return 1 }\nfunction f() { return 11 }\nreturn f()", 11),
     ],
 )
 def test_runs_what_was_meant(reader: Reader, program: str, result: object) -> None:
     assert reader.run(program) == result
+
+
+# A program with something around it. Where upstream's string can run, these are no cases.
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("Sure, here is the program:\n\n```js\nasync () => 1\n```\nIt is `1`.", 1),
+        ("Here's the code:\r\n\r\n```JS\r\nconst a = 2;\r\na\r\n```\r\n", 2),
+        ("1. Run\n   ```js\n   async () => 3\n   ```\n", 3),
+        ("```jsonc\nasync () => 4\n```", 4),
+        ("```JavaScript title=main.js\nasync () => 5\n```", 5),
+        ("```{.js}\nasync () => 6\n```", 6),
+        ("~~~js\nasync () => 7\n~~~", 7),
+        ("```js async () => 8 ```", 8),
+        ("Here it is:\n```js\nasync () => 9", 9),
+        ("Here it is:\n```\nasync () => 10```", 10),
+        ("async () => 11\n```", 11),
+        ("async () => 12\n```\nIt answers twelve.", 12),
+        ("````md\n```js\nasync () => 13\n```\n````", 13),
+        # the words before the fence are JavaScript, too: a tag, a label, a member of nothing
+        ("Sure\n```js\nasync () => 14\n```", 14),
+        ("Code:\n```js\nasync () => 15\n```\nDone", 15),
+        ("main.js\n```js\nasync () => 16\n```\n(done)", 16),
+        # the only block that is a program
+        ("First:\n```bash\nls\n```\nthen\n```js\nasync () => 17\n```\nOutput:\n```json\n[1]\n```", 17),
+        ("```js\nasync () => 18\n```\nnot\n```js\nasync () => {\n```", 18),
+        ("#!/usr/bin/env node\nreturn 19", 19),
+        ('{"code": "async () => 20"}', 20),
+        (' {"script": "```js\\nreturn 21\\n```"}\n', 21),
+        ('Call:\n```json\n{"program": "22"}\n```', 22),
+        ("{ a: 1, b: await 2 } // c\n;", {"a": 1, "b": 2}),
+    ],
+)
+def test_finds_the_program_in_what_stands_around_it(reader: Reader, text: str, result: object) -> None:
+    assert reader.run(text) == result
+
+
+@pytest.mark.parametrize(
+    ("program", "result"),
+    [
+        ("const run = async () => 1;\nexport default run;", 1),
+        ("export default run;\nasync function run() { return two }\nconst two = 2", 2),
+        ("const h = 3;\nexport default async () => h; // c", 3),
+        ("const h = 4;\nexport default (/* a */ async () => h /* b */);", 4),
+        ("function f() {}\nexport default function () { return 5 }\nf()", 5),
+        ("const h = 6; export default async function main() { return h }", 6),
+        ("const o = { a: 7 };\nexport default o", {"a": 7}),
+        ("const h = 8\nexport default { h, f() {} }", {"h": 8}),
+        ("const $default = 9, $default1 = 0;\nexport default () => $default", 9),
+        ("let n = 10\nexport default n\n;[1].map(() => { n += 1 })", 11),
+        ("const a = 12\nexport default (a)", 12),
+    ],
+)
+def test_the_default_export_among_others_is_the_program(reader: Reader, program: str, result: object) -> None:
+    assert reader.run(program) == result
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sure:\n```js\nasync () => [1]\n```",
+        '{"code": "[1]"}',
+        "const run = async () => [1];\nexport default run;",
+        "function () { return [1] }",
+        "const a = [1]; export default () => a",
+    ],
+)
+def test_what_is_normalized_runs_alike(reader: Reader, text: str) -> None:
+    answer = reader.accept(text)
+    assert reader.run(answer["normalized"]) == [1]
+    assert what_ran_outside(reader.guest, f"{PREFIX}{answer['normalized']}\n)}}", answer["normalized"]) is None
+
+
+# What a fence holds is not the program, or not the only one.
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "/*\n```js\nevil()\n```\n*/\nconst x = ;",
+            'Unexpected token ";". The text contains a markdown fence: send only the program inside it'
+            " (line 6, column 11)",
+        ),
+        (
+            "const x = ;\nconst s = `\n```js\nevil()\n```\n`;",
+            'Unexpected token ";". The text contains a markdown fence: send only the program inside it'
+            " (line 1, column 11)",
+        ),
+        (
+            "```js\nconst a = 1;\n```\n```js\na\n```",
+            "the text contains 2 fenced programs: send one JavaScript program, without fences (line 4, column 1)",
+        ),
+        (
+            "Either\n```js\nasync () => 1\n```\nor\n~~~\nasync () => 2\n~~~",
+            "the text contains 2 fenced programs: send one JavaScript program, without fences (line 6, column 1)",
+        ),
+        (
+            "async () => { return 1 }\n```js\n2\n```",
+            "the text contains a program before a fenced one: send one JavaScript program, without fences"
+            " (line 2, column 1)",
+        ),
+        (
+            "Run this:\n```sh\nls\n```\n```python\nprint(1)\n```",
+            "none of the 2 fenced blocks is a program: send one JavaScript program, without fences (line 2, column 1)",
+        ),
+        (
+            "Many:\n" + "```js\n1\n```\n" * 21,
+            "the text contains more than 20 fenced blocks: send one JavaScript program, without fences"
+            " (line 5, column 1)",
+        ),
+        ("Here it is:\n```js\nlet a;\nlet a;\n```", "Identifier 'a' has already been declared (line 2, column 5)"),
+        (
+            "Here it is:\n```js\nasync () => {\n  const a = { b: [1,\n```",
+            'the program is incomplete: the "[" of line 2, column 18 is not closed (line 3, column 1)',
+        ),
+    ],
+)
+def test_takes_nothing_out_of_a_text_that_may_not_be_meant(reader: Reader, text: str, message: str) -> None:
+    assert reader.read(text).get("message") == message
 
 
 @pytest.mark.parametrize(
@@ -172,6 +291,55 @@ def test_answers_what_upstream_answers(reader: Reader, program: str, result: obj
     assert reader.run(program) == result
 
 
+@pytest.mark.parametrize(
+    ("program", "hint"),
+    [
+        ("", "the text is empty: send a program that ends in `return value`"),
+        ("```js\n```", "the text is empty: send a program that ends in `return value`"),
+        ("// done", "the text holds only comments: send a program that ends in `return value`"),
+        ("const main = async () => 1;", "`main` is never called: end with `return main()`"),
+        ("const a = 1;\nlet run = function () { return a }", "`run` is never called: end with `return run()`"),
+        (
+            "async function main() { return f() }\nfunction f() { return 1 }",
+            "`main` is never called: end with `return main()`",
+        ),
+        ("const f = () => 1;\nconst out = { n: f() };", "`out` is not returned: end with `return out`"),
+        (
+            "{ a: 1 }",
+            "`{ … }` is a block at the start of a statement, not an object: end with `return { … }`",
+        ),
+        (
+            "ls -la /workspace",
+            "the text looks like a shell command: send a JavaScript program that uses the given functions",
+        ),
+        (
+            "#!/bin/sh\ncd /tmp && ls",
+            "the text looks like a shell command: send a JavaScript program that uses the given functions",
+        ),
+        (
+            "result = await f()\nprint(result)",
+            "`print` is no function of JavaScript: end with `return value`, or use `console.log`",
+        ),
+        (
+            "Here:\n```js\n```",
+            "the text contains a markdown fence that is no part of a program: send one program, without fences",
+        ),
+        # nothing to say
+        ("async () => {}", ""),
+        ("const f = () => 1;\nf();", ""),
+        ("function f() { return 1 }", ""),
+        ("const print = () => {};\nprint(1)", ""),
+        ("const { a, b } = await f();", ""),
+        ("const ls = 1, la = 2;\nls - la", ""),
+        ("if (a) f();", ""),
+        ("node.id", ""),
+        ("return 1", ""),
+    ],
+)
+def test_hints_at_what_is_missing(reader: Reader, program: str, hint: str) -> None:
+    assert reader.accept(program)["hint"] == hint
+
+
 def test_positions_in_the_program_can_be_recovered(reader: Reader) -> None:
     program = "const a = null;\n  a.b;"
     answer = reader.accept(program)
@@ -182,6 +350,27 @@ def test_positions_in_the_program_can_be_recovered(reader: Reader) -> None:
     shift = sum(n for at, after, n in answer["edits"] if at == line and column >= after)
     # V8 counts from the `.` of `a.b` on: the property is at column 5 of line 2.
     assert (line, column - shift) == (2, 5)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "const n = null; export default () => n.b;",
+        "const n = null;\nexport /* c\n */ default (() => n.b)",
+        "export default main; const n = null; function main() { return n.b }",
+        "Sure:\n```js\nconst n = null; export default () => n.b",
+    ],
+)
+def test_positions_in_an_exported_program_can_be_recovered(reader: Reader, program: str) -> None:
+    answer = reader.accept(program)
+    frames = reader.guest.eval(f"(async () => (0,{wrap(answer)})()())().catch(error => error.stack.split('\\n')[1])")
+    assert isinstance(frames, JSPromise)
+    line, column = (int(n) for n in re.findall(r":(\d+):(\d+)\)?$", str(frames.get(timeout=10)))[0])
+    if line == 1:
+        column -= len("(0,") + len(PREFIX) + len(answer["open"]) + len("(async () => ")
+    column -= sum(n for at, after, n in answer["edits"] if at == line and column >= after)
+    own = program.partition("```js\n")[2] or program
+    assert LINE_BREAK.split(own)[line - 1][column - 1 :].startswith("b")
 
 
 def test_identifiers_are_those_of_the_program(reader: Reader) -> None:
@@ -200,7 +389,8 @@ def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
     [
         (
             "async (): Promise<number> => 1",
-            'Unexpected token ":" (line 1, column 9)',
+            'Unexpected token ":": this looks like TypeScript, which is not supported here yet: send plain'
+            " JavaScript, without types (line 1, column 9)",
             1,
             9,
         ),
@@ -242,9 +432,8 @@ def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
             1,
         ),
         (
-            "const run = async () => 3;\nexport default run;",
-            "exports are not supported here yet: return the value, or make `export default` the"
-            " only statement (line 2, column 1)",
+            "const run = async () => 3;\nexport { run };",
+            "exports are not supported here yet: return the value, or use `export default` (line 2, column 1)",
             2,
             1,
         ),
@@ -253,13 +442,6 @@ def test_a_program_cannot_name_its_own_script(reader: Reader) -> None:
             "import.meta is not available: the program is not a module of its own (line 2, column 3)",
             2,
             3,
-        ),
-        (
-            "Here is the code:\n```js\nasync () => 1\n```",
-            'Unexpected token "is". The text contains a markdown fence: send only the program'
-            " inside it (line 1, column 6)",
-            1,
-            6,
         ),
         ("```js\nasync () => 1 +* 2\n```", 'Unexpected token "*" (line 1, column 16)', 1, 16),
         ("a\r\nb\u2028c d", 'Unexpected token "d" (line 3, column 3)', 3, 3),
@@ -273,6 +455,150 @@ def test_says_what_is_wrong_and_where(reader: Reader, program: str, message: str
         "line": line,
         "column": column,
     }
+
+
+INSTEAD = "send a JavaScript program that uses the given functions, such as `async () => { return 1 }`"
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        (
+            "a shell command",
+            [
+                "npm install zod",
+                "curl https://example.com",
+                "$ git status",
+                "cat data.json | jq .",
+                "find . -name x",
+                "export TOKEN=1",
+                "sudo rm /tmp/x",
+                "Install:\n```\nnpm install zod\n```",
+                '{"code": "echo hello"}',
+                "#!/bin/bash\necho hi",
+            ],
+        ),
+        ("a shell script", ["# list\nls -la", "```bash\nls -la\n```"]),
+        (
+            "Python",
+            [
+                "def f():\n    return 1\nprint(f())",
+                "import os\nprint(os.listdir('.'))",
+                "import json, asyncio",
+                "from x import y",
+                "x = 5\nif x > 3:\n    print(x)",
+                "for k, v in d.items():\n    print(k)",
+                "with open('a') as f:\n    pass",
+                "try:\n    f()\nexcept E as e:\n    print(e)",
+                "print(f'{x}')",
+                "r = [x for x in y]",
+                "f = lambda x: x",
+                "x = 1 if a else 2",
+                '"""A script."""\nx = 1',
+                "# get it\nresult = await f()\nprint(result)",
+                "class A:\n    pass",
+                "```python\nprint(1)\n```",
+            ],
+        ),
+        ("SQL", ["SELECT * FROM users;", "insert into t values (1)"]),
+        ("markup", ["<div>hi</div>", "<!DOCTYPE html>\n<p>"]),
+    ],
+)
+def test_says_that_a_text_is_in_another_language(reader: Reader, language: str, texts: list[str]) -> None:
+    for text in texts:
+        answer = reader.read(text)
+        where = f"(line {answer.get('line')}, column {answer.get('column')})"
+        assert answer.get("message") == f"the text is {language}, and only JavaScript runs here: {INSTEAD} {where}", (
+            text
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"query": "x", "limit": 2}',
+            f"the text is JSON, not a program: {INSTEAD}, or put `return` in front of it if it is the answer"
+            " (line 1, column 1)",
+        ),
+        (
+            '{"code": "async () => {\n}"}',
+            f"the text looks like JSON that is not complete or not valid: {INSTEAD} (line 1, column 8)",
+        ),
+        (
+            "I will list the invoices.\n\nasync () => 1",
+            "the text starts with prose: send only the program, in JavaScript, such as `async () => { return 1 }`"
+            " (line 1, column 3)",
+        ),
+        (
+            "async () => {\\n  return 1\\n}",
+            "a backslash outside of a string: send line breaks as they are, instead of `\\n` (line 1, column 15)",
+        ),
+        ("# count\nlet n = 1", "`#` starts no comment in JavaScript: write `//` (line 1, column 2)"),
+        (
+            "async function* pages() { yield 1 }",
+            "`pages` is a generator, and nothing collects what it yields: end with `const all = [];"
+            " for await (const item of pages()) all.push(item); return all` (line 1, column 1)",
+        ),
+        (
+            "function* g() {}\nexport default g",
+            "`g` is a generator, and nothing collects what it yields: end with `const all = [];"
+            " for (const item of g()) all.push(item); return all` (line 1, column 1)",
+        ),
+        (
+            "'use strict';\n(function* () {})",
+            "the program is a generator function, and nothing collects what it yields: end with `const all = [];"
+            " for (const item of pages()) all.push(item); return all` (line 2, column 2)",
+        ),
+    ],
+)
+def test_says_what_to_send_instead(reader: Reader, text: str, message: str) -> None:
+    assert reader.read(text).get("message") == message
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "interface Page { items: number[] }\nreturn 1",
+        "type Id = string;\nreturn 1",
+        "enum A { B }",
+        "const r = (await f()) as any;",
+        "return page.items!.length",
+        "function f<T>(x) { return x }",
+        "new Map<string, number>()",
+        "class A { private x = 1 }",
+        "class A {\n  #x: number = 1\n}",
+        "async function f(x?: number) {}",
+        "import type { A } from 'a'",
+    ],
+)
+def test_says_that_a_text_looks_like_typescript(reader: Reader, program: str) -> None:
+    assert ": this looks like TypeScript, which is not supported here yet" in reader.read(program).get("message", "")
+
+
+# A program with a mistake is JavaScript all the same, whatever its strings and names look like.
+@pytest.mark.parametrize(
+    "program",
+    [
+        "async () => {\n  const r = await f(`\nimport os\nls -la\n`);\n  return r +* 1\n}",
+        "return await foo bar(",
+        "throw new Error x",
+        "cat = await x y",
+        "const p = {\n  if: 1,\n  for: 2\n  with: 3 }",
+        "switch (x) { case 'a': foo( }",
+        'console.log("this and not that" foo)',
+        "foo(a: 1)",
+        "return {\n  a: 1\n  b: 2 }",
+        "for (const x of y) {\n  f(x))\n}",
+        "if (a) { b } else: c",
+        "const el = <div/>;",
+        "async () => { return 1 })",
+    ],
+)
+def test_blames_no_other_language_for_a_mistake(reader: Reader, program: str) -> None:
+    message = reader.read(program).get("message", "")
+    assert message.startswith(("Unexpected token", "the program is incomplete")), message
+    assert "TypeScript" not in message
 
 
 # Each would leave its function, or be read by V8 in other tokens than by acorn.
@@ -291,7 +617,7 @@ def test_says_what_is_wrong_and_where(reader: Reader, program: str, message: str
         "n\n--> 0",
         "n /*\n*/ --> 0",
         "--> 0",
-        "#!/usr/bin/env node\n1",
+        "1\n#!/usr/bin/env node",
         # acorn takes the line for a regular expression, V8 for a division
         "a = async function () { }\n/ 1 /;",
         "a = async function () { }\n/}),evil(),(async()=>{/",
@@ -352,6 +678,12 @@ def test_long_runs_are_read_in_linear_time(reader: Reader) -> None:
     # A quadratic scan of a million characters would meet the suite's time limit.
     for text in (
         "```\n" + "\n" * 1_000_000 + "x",
+        "~~~\n" * 250_000,
+        "```js\n1\n```\n" * 80_000,
+        "Sure\n" + "`" * 100_000,
+        "word " * 200_000,
+        "[" + "for x " * 150_000,
+        '{"a": ' * 1000 + "1",
         "```js" + " " * 1_000_000 + "```",
         "\n" * 999_999,
     ):
@@ -472,15 +804,39 @@ STATEMENTS = [
 JOINS = ["\n", ";", "\u2028", "/*\n*/", "//c\n", "\n//# sourceURL=z\n", " ", ""]
 
 
+BEFORE = ["", "Here:", "Here is `it`:\n", "Sure", "/*", "`", "#!x", "async()=>1"]
+FENCES = ["```js", "```", "~~~", "```json", "````JavaScript x"]
+AFTER = ["```", "```\nDone", "~~~", "", "```\n```js\na\n```"]
+EXPORTED = [
+    *("a", "a;", "f\n", "()=>a", "function(){}", "async function m(){return a}", "class{}", "class C{}\n"),
+    *(
+        "{a:1,b(){}}",
+        "(a,b)",
+        "(()=>a/*\n*/)//c\n",
+        "a=async function(){}\n/ 1 /;",
+        "async function(){}\n/}),evil(),(async()=>{/\n",
+    ),
+]
+
+
 def hostile_texts() -> st.SearchStrategy[str]:
     fragment = st.sampled_from(FRAGMENTS)
     statement = st.builds(str.__add__, st.sampled_from(STATEMENTS), st.sampled_from(JOINS))
     text = st.lists(st.one_of(fragment, statement, statement), max_size=8).map("".join)
-    return st.one_of(text, text.map(lambda inside: f"async()=>{{{inside}}}"))
+    return st.one_of(
+        text,
+        text.map(lambda inside: f"async()=>{{{inside}}}"),
+        text.map(lambda inside: f"{{ a: {inside}, b: 2 }}"),
+        text.map(lambda inside: json.dumps({"code": inside})),
+        st.builds(
+            "{}\n{}\n{}\n{}".format, st.sampled_from(BEFORE), st.sampled_from(FENCES), text, st.sampled_from(AFTER)
+        ),
+        st.builds("{}{}export default {}{}".format, text, st.sampled_from(JOINS), st.sampled_from(EXPORTED), text),
+    )
 
 
 @settings(
-    max_examples=1500,
+    max_examples=2500,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
