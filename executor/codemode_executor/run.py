@@ -330,7 +330,8 @@ class HostRun:
     def _hint(self, outcome: wire.Outcome) -> str:
         """What helps the author of a program whose outcome alone does not."""
         if outcome.kind != wire.OUTCOME_RESULT:
-            return ""
+            # The reader saw what the text looks like; the error may be the consequence.
+            return outcome.hint[:_HINT_CHARS] if outcome.kind == wire.OUTCOME_THROWN else ""
         hints = [outcome.hint[:_HINT_CHARS]] if outcome.hint and outcome.form == 0 else []
         if self._open_calls:
             hints.append(

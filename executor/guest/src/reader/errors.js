@@ -98,7 +98,8 @@ function explain(program, error, unclosed) {
     return `the program is incomplete: ${bracket} is not closed`;
   }
   if (program.startsWith("<!--", error.pos)) return HTML_COMMENT;
-  if (/^\\[nrt]/.test(program.slice(error.pos - 1, error.pos + 1)) || /^\\[nrt]/.test(program.slice(error.pos, error.pos + 2))) {
+  // acorn stops at the backslash or right behind it
+  if (/^(?:\\[nrt]|[^\\]?\\[nrt])/.test(program.slice(Math.max(0, error.pos - 1), error.pos + 2))) {
     return ESCAPED;
   }
   const what = message === "Unexpected token" ? unexpected(program, error.pos) : message;

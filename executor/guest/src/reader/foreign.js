@@ -1,5 +1,5 @@
 // What a text is that is not JavaScript. Only texts that do not parse are asked about, and only
-// the lines at which parsing stopped are looked at: programs carry other languages in strings.
+// where parsing stopped: programs carry other languages in strings.
 
 const INSTEAD =
   "send a JavaScript program that uses the given functions, such as `async () => { return 1 }`";
@@ -21,9 +21,10 @@ const LANGUAGES = new Map(
     PHP: ["php"],
   }).flatMap(([language, tags]) => tags.map((tag) => [tag, language])),
 );
-const DATA = new Set(
-  "json jsonc json5 jsonl ndjson text txt plaintext plain output console log csv diff md markdown".split(" "),
-);
+const DATA = new Set([
+  ...["json", "jsonc", "json5", "jsonl", "ndjson", "csv", "diff", "md", "markdown"],
+  ...["text", "txt", "plaintext", "plain", "output", "console", "log"],
+]);
 
 /** The language that a fence's tag names, unless it may be JavaScript. */
 export function languageOf(tag) {
@@ -39,7 +40,9 @@ export function otherLanguage(language) {
   return `the text is ${language}, and only JavaScript runs here: ${INSTEAD}`;
 }
 
-export const JSON_IS_NO_PROGRAM = `the text is JSON, not a program: ${INSTEAD}, or put \`return\` in front of it if it is the answer`;
+export const JSON_IS_NO_PROGRAM =
+  `the text is JSON, not a program: ${INSTEAD},` +
+  " or put `return` in front of it if it is the answer";
 
 const JSON_IS_BROKEN = `the text looks like JSON that is not complete or not valid: ${INSTEAD}`;
 const PROSE_FIRST =
@@ -102,7 +105,7 @@ export function notJavaScript(text, offset) {
   const start = text.slice(0, 400).trimStart();
   const [before, line] = lines(text, offset);
   const first = before.trim() === "" || text.slice(0, offset).trim() === "";
-  if (isPython(line) || (before !== "" && isPython(before) && !isScript(before))) return otherLanguage("Python");
+  if (isPython(line) || isPython(before)) return otherLanguage("Python");
   if (isCommand(line)) return otherLanguage("a shell command");
   if (isComment(line)) return commented(text);
   if (SQL.test(start) && first) return otherLanguage("SQL");
