@@ -463,3 +463,20 @@ async def test_a_run_cannot_widen_a_bound(executor: IsolateExecutor) -> None:
     wide = Limits(memory_mb=4096, timeout_s=3600)
     outcome = await executor.execute("async () => 1", limits=wide)
     assert outcome.result == 1
+
+
+async def test_the_receipt_says_what_is_left_of_each_bound(executor: IsolateExecutor) -> None:
+    limits = Limits(timeout_s=10, tool_calls=4, log_lines=10, log_bytes=100, result_bytes=100)
+
+    async def one() -> int:
+        return 1
+
+    code = "async () => { console.log('x'.repeat(25)); await t.one(); return 'y'.repeat(48) }"
+    usage = (await executor.execute(code, providers=[Provider("t", {"one": one})], limits=limits)).usage
+    left = usage.headroom
+    assert set(left) == {"timeout_s", "memory_mb", "tool_calls", "log_bytes", "log_lines", "result_bytes"}
+    assert (left["tool_calls"], left["log_bytes"], left["log_lines"]) == (0.75, 0.75, 0.9)
+    assert left["result_bytes"] == 0.5
+    assert 0.5 < left["timeout_s"] <= 1.0
+    ended = await executor.execute("for (;;);", limits=Limits(timeout_s=0.2))
+    assert ended.usage.headroom["timeout_s"] == 0.0

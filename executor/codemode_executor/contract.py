@@ -82,6 +82,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         tool_calls: calls that reached the host.
         bytes_out: arguments and result, leaving the isolate.
         bytes_in: program and tool results, entering it.
+        headroom: for each bound that a run uses up, by its name in ``Limits``, the part that was left: 1.0 for an
+            untouched one, 0.0 for one that was reached.
     """
 
     queue_s: float = 0.0
@@ -92,6 +94,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     tool_calls: int = 0
     bytes_out: int = 0
     bytes_in: int = 0
+    headroom: dict[str, float] = {}
 
 
 class ExecuteResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -311,6 +311,7 @@ def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
         tool_calls=run.tool_calls,
         bytes_out=run.bytes_out,
         bytes_in=run.bytes_in,
+        headroom=run.headroom(len(ending.value)),
     )
     logs = [str(line) for line in run.logs]
     if ending.kind == wire.OUTCOME_RESULT:

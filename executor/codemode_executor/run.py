@@ -163,6 +163,19 @@ class HostRun:
         """How long the program ran; ``None`` if it did not, or still does."""
         return self.ended - self.started if self.ended and self.accepted else None
 
+    def headroom(self, result_bytes: int) -> dict[str, float]:
+        """The part of each bound that the run has left."""
+        limits = self._limits
+        used = {
+            "timeout_s": (self.wall_s or 0.0) / limits.timeout_s,
+            "memory_mb": self.memory_peak / (limits.memory_mb * MIB),
+            "tool_calls": self.tool_calls / limits.tool_calls,
+            "log_bytes": self._log_bytes / limits.log_bytes,
+            "log_lines": self._log_lines / limits.log_lines,
+            "result_bytes": result_bytes / limits.result_bytes,
+        }
+        return {name: max(0.0, 1.0 - part) for name, part in used.items()}
+
     async def wait(self) -> Ending:
         """The end of the run.
 
