@@ -16,13 +16,12 @@ from .errors import BadRequest, ExecutorClosed
 from .limits import Limits
 from .pool import Isolation, PoolSettings, PoolStats
 from .run import Ending, HostRun, OnLog
-from .threads import in_thread
+from .threads import BESIDE_LOOP_BYTES, in_thread
 from .tools import ToolTable
 from .values import ValueRefused, decode_result, encode_value
 from .wire import messages as wire
 
 _DEFAULT_MIN_WORKERS = 2
-_DECODE_ON_LOOP = 256 * 1024  # a longer result is decoded beside the event loop
 
 
 class IsolateExecutor:
@@ -167,7 +166,7 @@ class IsolateExecutor:
             tenant=tenant,
         )
         run, ending, queue_s = await engine.execute(request)
-        if len(ending.value) > _DECODE_ON_LOOP:
+        if len(ending.value) > BESIDE_LOOP_BYTES:
             return await in_thread(_envelope, run, ending, queue_s)
         return _envelope(run, ending, queue_s)
 

@@ -13,6 +13,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+#: Longer values are decoded on a thread: the event loop has other runs to serve.
+BESIDE_LOOP_BYTES = 256 * 1024
+
 
 async def in_thread(function: Callable[..., Any], *args: object, on_end: Callable[[], None] | None = None) -> Any:
     """Call ``function`` on a thread of its own, in a copy of the caller's context, and wait for what it gives.

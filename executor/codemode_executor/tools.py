@@ -14,7 +14,7 @@ import msgspec
 
 from .contract import Dispatch, Provider, Tool
 from .errors import BadRequest
-from .threads import in_thread
+from .threads import BESIDE_LOOP_BYTES, in_thread
 from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
 from .values.names import is_identifier, is_reserved_word
 from .values.tool_codec import decode_json, encode_json
@@ -25,7 +25,6 @@ _MAX_MESSAGE = 65536
 _MAX_EXTRA = 1024 * 1024
 _MAX_SUGGESTIONS = 16  # a program that guesses names does not get to use the host's time
 _MAX_SUGGESTED_FROM = 200
-_DECODE_ON_LOOP = 256 * 1024
 _log = logging.getLogger("codemode_executor")
 
 
@@ -112,7 +111,7 @@ class ToolTable:
 
     async def _decode(self, args: bytes) -> list[object]:
         """Long arguments are decoded beside the event loop, which has other runs to serve."""
-        if len(args) <= _DECODE_ON_LOOP:
+        if len(args) <= BESIDE_LOOP_BYTES:
             return decode_args(args)
         return await in_thread(decode_args, args)
 

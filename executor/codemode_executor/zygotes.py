@@ -36,8 +36,8 @@ class Zygotes:
             WorkerStartFailed: none can be started.
         """
         if self._current is None or self._current.gone:
-            ready = self._next is not None and not self._next.gone
-            self._install(self._next if self._next is not None and ready else self._make())
+            successor = self._next
+            self._install(self._make() if successor is None or successor.gone else successor)
         elif self._forks >= self._max_forks or time.monotonic() - self._born > self._max_age_s:
             self._renew()
         self._forks += 1

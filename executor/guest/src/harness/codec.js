@@ -1,16 +1,11 @@
 // The tool boundary's codec: JSON, with upstream's tagged base64 for bytes. Data that merely looks like a tag is wrapped
 // in one more, so that it comes out as it went in; upstream's own codec passes that wrapping through untouched.
 import {
-  Uint8ArrayCtor, defineProperty, byteLengthOfBuffer, fromBase64, getPrototypeOf, hasOwn, isArray, isView, jsonParse, jsonStringify,
-  objectKeys, objectPrototype, safeSet, stringIncludes, toBase64, typedArrayTag, viewBuffer, viewLength, viewOffset,
+  Uint8ArrayCtor, defineProperty, byteLengthOfBuffer, fromBase64, hasOwn, isArray, isView, jsonParse, jsonStringify,
+  isPlainObject, objectKeys, safeSet, stringIncludes, toBase64, typedArrayTag, viewBuffer, viewLength, viewOffset,
 } from './primordials.js'
 
 const TAG = '__codemode_binary_v1__'
-
-const isPlainObject = (value) => {
-  const prototype = getPrototypeOf(value)
-  return prototype === objectPrototype || prototype === null
-}
 
 const tagged = (type, bytes) => ({ __proto__: null, [TAG]: type, data: toBase64(bytes) })
 

@@ -5,7 +5,14 @@ export const uncurry = bind.bind(Function.prototype.call)
 
 export const { apply, defineProperty, getPrototypeOf } = Reflect
 export const { isArray } = Array
-export const { keys: objectKeys, prototype: objectPrototype } = Object
+export const { keys: objectKeys } = Object
+const objectPrototype = Object.prototype
+
+export const isPlainObject = (value) => {
+  const prototype = getPrototypeOf(value)
+  return prototype === objectPrototype || prototype === null
+}
+
 export const hasOwn = uncurry(Object.prototype.hasOwnProperty)
 
 export const PromiseCtor = Promise

@@ -9,8 +9,8 @@
 // {"r": n}, the object that entry n of the table describes; entries are written by `describe` below.
 import { clean, read } from './describe.js'
 import {
-  ErrorCtor, PromiseCtor, StringOf, byteLengthOfBuffer, dateValue, getPrototypeOf, hasOwn, is, isArray, isDate, isError,
-  isFiniteNumber, isMap, isRegExp, isSet, isView, jsonStringify, mapForEach, objectKeys, objectPrototype, regExpFlags,
+  ErrorCtor, PromiseCtor, StringOf, byteLengthOfBuffer, dateValue, hasOwn, is, isArray, isDate, isError,
+  isFiniteNumber, isMap, isPlainObject, isRegExp, isSet, isView, jsonStringify, mapForEach, objectKeys, regExpFlags,
   regExpSource, regExpTest, safeMap, safeSet, setForEach, stringSlice, toBase64, typedArrayTag, Uint8ArrayCtor, unbox,
   viewBuffer, viewElements, viewOffset,
 } from './primordials.js'
@@ -52,11 +52,6 @@ const ERROR_NAMES = ['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError',
 const isErrorName = (name) => {
   for (let i = 0; i < ERROR_NAMES.length; i++) if (name === ERROR_NAMES[i]) return true
   return false
-}
-
-const isPlainObject = (value) => {
-  const prototype = getPrototypeOf(value)
-  return prototype === objectPrototype || prototype === null
 }
 
 // The text, or undefined where the value is not JSON as it stands.
