@@ -21,6 +21,9 @@ _START_TIMEOUT_S = 30.0
 _KILL_TIMEOUT_S = 5.0
 _MAX_REPLY = 64 * 1024
 _STDERR_TAIL = 8192
+_NO_DESCRIPTOR = (
+    "this process has no file descriptor left for a worker (RLIMIT_NOFILE); raise the limit, or lower max_workers"
+)
 
 _ENTRY = "import sys; sys.path[:] = {path!r}; from codemode_executor.worker.zygote import main; main()"
 
@@ -219,16 +222,25 @@ class Zygote:
             self._lost("the zygote process ended")
             return
         self._descriptors += descriptors
-        for frame in self._frames.feed(data):
-            self._handle(wire.decode_from_zygote(frame))
+        try:
+            for frame in self._frames.feed(data):
+                self._handle(wire.decode_from_zygote(frame))
+        except (ValueError, LookupError) as error:
+            self._lost(f"the zygote broke its protocol: {type(error).__name__}: {error}")
 
     def _handle(self, message: wire.FromZygote) -> None:
         if isinstance(message, wire.Started):
             if not self._started.done():
                 self._started.set_result(None)
         elif isinstance(message, wire.Forked):
-            forked = Forked(message.pid, self._descriptors.pop(0))
-            self._forks.pop(message.worker).set_result(forked)
+            future = self._forks.pop(message.worker)
+            if self._descriptors:
+                future.set_result(Forked(message.pid, self._descriptors.pop(0)))
+            else:
+                # The operating system drops a descriptor that this process has no room for. The worker leaves by
+                # itself: whoever asked for it closes its socket.
+                self._exits.pop(message.worker)
+                future.set_exception(WorkerStartFailed(_NO_DESCRIPTOR))
         elif isinstance(message, wire.ForkFailed):
             self._exits.pop(message.worker, None)
             self._forks.pop(message.worker).set_exception(WorkerStartFailed(message.message))

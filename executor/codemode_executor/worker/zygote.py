@@ -102,7 +102,7 @@ class Zygote:
             if isinstance(message, wire.Setup):
                 self._load(message)
             elif isinstance(message, wire.Fork):
-                self._fork(message.worker, self._descriptors.pop(0))
+                self._answer(message.worker)
             else:
                 self._retired = True
 
@@ -132,27 +132,35 @@ class Zygote:
             sent = socket.send_fds(self._control, [frame], [descriptor])
             self._control.sendall(frame[sent:])
 
-    def _fork(self, worker: int, descriptor: int) -> None:
-        reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            pid = os.fork()
-        except OSError as error:
-            for fd in (reading, writing, descriptor):
-                os.close(fd)
-            self._send(
-                wire.ForkFailed(worker, f"fork failed: {error.strerror} ({errno.errorcode.get(error.errno or 0)})")
-            )
-            return
-        if pid == 0:
-            self._become_worker(descriptor, writing)
-        os.close(writing)
-        os.close(descriptor)
-        child = _Child(worker, pid, os.pidfd_open(pid), reading)
+    def _answer(self, worker: int) -> None:
+        """Fork, or say why not. A zygote that ended here would take the workers that it has with it."""
+        with contextlib.ExitStack() as opened:
+            try:
+                if not self._descriptors:
+                    # What the operating system does with a descriptor that there is no room for: it drops it.
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+                descriptor = self._descriptors.pop(0)
+                opened.callback(os.close, descriptor)
+                reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+                opened.callback(os.close, writing)
+                with contextlib.ExitStack() as undo:
+                    undo.callback(os.close, reading)
+                    pid = os.fork()
+                    if pid == 0:
+                        self._become_worker(descriptor, writing)
+                    undo.callback(os.waitpid, pid, 0)
+                    undo.callback(os.kill, pid, signal.SIGKILL)
+                    child = _Child(worker, pid, os.pidfd_open(pid), reading)
+                    undo.pop_all()
+            except OSError as error:
+                reason = f"fork failed: {error.strerror} ({errno.errorcode.get(error.errno or 0)})"
+                self._send(wire.ForkFailed(worker, reason))
+                return
         self._children[child.pidfd] = child
         self._by_stderr[child.stderr] = child
         self._poller.register(child.pidfd, select.POLLIN)
         self._poller.register(child.stderr, select.POLLIN)
-        self._send(wire.Forked(worker, pid), child.pidfd)
+        self._send(wire.Forked(worker, child.pid), child.pidfd)
 
     def _become_worker(self, descriptor: int, stderr: int) -> NoReturn:
         status = 1
