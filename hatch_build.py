@@ -44,7 +44,8 @@ def check_bundles(root: Path) -> None:
     """
     guest = root / GUEST
     expected = source_digest(guest) if (guest / "src").is_dir() else None
-    for bundle in BUNDLES:
+    chunks = [path.parent.name for path in sorted((guest / "src" / "chunks").glob("*/chunk.json"))]
+    for bundle in (*BUNDLES, *(f"chunks/{name}.js" for name in chunks)):
         path = root / ASSETS / bundle
         if not path.is_file():
             raise BundlesError(f"guest bundle {ASSETS / bundle} is missing: {HOW_TO_BUILD}")

@@ -307,7 +307,7 @@ V8_GLOBALS = [
     "undefined",
     "unescape",
 ]
-HARNESS_GLOBALS = ["clearInterval", "clearTimeout", "setInterval", "setTimeout"]
+HARNESS_GLOBALS = ["clearInterval", "clearTimeout", "global", "self", "setInterval", "setTimeout"]
 
 
 async def test_globals_are_exactly_these(executor: IsolateExecutor) -> None:

@@ -9,7 +9,7 @@ from codemode_executor import ExecutorError
 
 PUBLIC = """
 BadRequest Bound Detail Dispatch EngineReport ExecuteResult ExecutorClosed ExecutorError HardeningUnavailable
-IsolateExecutor JSError JSRegExp Limits LogLine NestingLimit PoolStats Provider QueueFull QueueTimeout Tool Usage
+IsolateExecutor JSError JSRegExp Limits LogLine Module ModuleKind NestingLimit PoolStats Provider QueueFull QueueTimeout Tool Usage
 ValueRefused WorkerCrashed WorkerStartFailed __version__ decode_args encode_value execute_sync
 """
 

@@ -37,6 +37,26 @@ class Provider:
     tools: Mapping[str, Tool] | Sequence[str] = field(default_factory=dict[str, Tool])
 
 
+#: How a module is read: ``js``, an ES module or TypeScript; ``cjs``, a CommonJS module; or what its default export is:
+#: ``json`` the value, ``text`` the text, ``data`` an ``ArrayBuffer`` of the bytes.
+ModuleKind = Literal["js", "cjs", "json", "text", "data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module that a program may import.
+
+    Attributes:
+        source: its text; for ``data``, its bytes.
+        kind: how it is read.
+
+    Mirrors the values of upstream's ``modules`` option, which are plain strings for ``js``.
+    """
+
+    source: str | bytes
+    kind: ModuleKind = "js"
+
+
 class LogLine(msgspec.Struct, frozen=True):
     """One line that the program logged.
 

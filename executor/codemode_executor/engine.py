@@ -14,7 +14,7 @@ import os
 import time
 import weakref
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .contract import EngineReport
 from .errors import ExecutorClosed
@@ -22,6 +22,7 @@ from .limits import Limits
 from .pool import Pool, PoolSettings
 from .run import Ending, HostRun, NotAccepted, OnLog
 from .tools import ToolTable, ToolThreads
+from .wire.messages import ModuleSource
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
@@ -41,6 +42,7 @@ class Request:
     limits: Limits
     on_log: OnLog | None
     tenant: str | None
+    modules: list[ModuleSource] = field(default_factory=list[ModuleSource])
 
 
 class Engine:
@@ -94,7 +96,7 @@ class Engine:
             run = HostRun(next(self._ids), worker, request.table, request.limits, request.on_log, context)
             self._runs.add(run)
             try:
-                run.start(request.code, request.env)
+                run.start(request.code, request.env, request.modules)
                 return run, await run.wait(), waited
             except NotAccepted:
                 # The worker died before it took the run. Nothing has run, so another one may.

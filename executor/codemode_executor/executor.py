@@ -10,10 +10,11 @@ from types import TracebackType
 from typing import Self
 
 from . import jail, machine
-from .contract import Detail, Dispatch, EngineReport, ExecuteResult, Provider, Usage
+from .contract import Detail, Dispatch, EngineReport, ExecuteResult, Module, Provider, Usage
 from .engine import Engine, Request
 from .errors import BadRequest, ExecutorClosed
 from .limits import Limits
+from .modules import encode_modules
 from .pool import Isolation, PoolSettings, PoolStats
 from .run import Ending, HostRun, OnLog
 from .threads import BESIDE_LOOP_BYTES, in_thread
@@ -126,6 +127,7 @@ class IsolateExecutor:
         providers: Sequence[Provider] = (),
         dispatch: Dispatch | None = None,
         env: Mapping[str, object] | None = None,
+        modules: Mapping[str, str | Module] | None = None,
         limits: Limits | None = None,
         on_log: OnLog | None = None,
         tenant: str | None = None,
@@ -137,6 +139,8 @@ class IsolateExecutor:
             providers: the namespaces of tools in its scope.
             dispatch: serves providers that only declare the names of their tools.
             env: what the program finds as ``this.env``, values as tools return them.
+            modules: what it can import besides ``node:`` modules, by name. A string is an ES module, unless the end of
+                its name says otherwise: ``.json``, ``.cjs``, ``.txt``, ``.md``, ``.html``.
             limits: tighter bounds for this run; a bound that is wider than the executor's has no effect.
             on_log: called on the event loop with every log line as it arrives.
             tenant: on whose behalf. Waiting runs of different tenants are admitted in turn.
@@ -164,6 +168,7 @@ class IsolateExecutor:
             limits=bounds,
             on_log=on_log,
             tenant=tenant,
+            modules=encode_modules(modules, bounds),
         )
         run, ending, queue_s = await engine.execute(request)
         if len(ending.value) > BESIDE_LOOP_BYTES:
@@ -217,6 +222,7 @@ def execute_sync(
     providers: Sequence[Provider] = (),
     dispatch: Dispatch | None = None,
     env: Mapping[str, object] | None = None,
+    modules: Mapping[str, str | Module] | None = None,
     limits: Limits | None = None,
     on_log: OnLog | None = None,
     hardening: jail.Hardening = "required",
@@ -238,7 +244,9 @@ def execute_sync(
         if task is not None:
             running.append((asyncio.get_running_loop(), task))
         async with IsolateExecutor(limits=limits, hardening=hardening, min_workers=1) as executor:
-            return await executor.execute(code, providers=providers, dispatch=dispatch, env=env, on_log=on_log)
+            return await executor.execute(
+                code, providers=providers, dispatch=dispatch, env=env, modules=modules, on_log=on_log
+            )
 
     def work() -> None:
         try:

@@ -24,6 +24,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             outside the heap the process is watched, which may hold twice the largest message besides, for messages on
             their way.
         program_bytes: program text as UTF-8.
+        module_bytes: names and sources of all modules of a run together.
         argument_bytes: JSON of one tool call's argument list, UTF-8.
         tool_result_bytes: JSON of one tool call's result, UTF-8.
         result_bytes: the encoded result, UTF-8.
@@ -40,6 +41,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cpu_s: float | None = None
     memory_mb: int = 128
     program_bytes: int = MIB
+    module_bytes: int = 8 * MIB
     argument_bytes: int = 32 * MIB
     tool_result_bytes: int = 32 * MIB
     result_bytes: int = 32 * MIB
@@ -84,6 +86,7 @@ _MAXIMUM: dict[str, float] = {
     "cpu_s": _SECONDS_MAX,
     "memory_mb": 4096,
     "program_bytes": 64 * MIB,
+    "module_bytes": 64 * MIB,
     "argument_bytes": _FRAME_MAX,
     "tool_result_bytes": _FRAME_MAX,
     "result_bytes": _FRAME_MAX,

@@ -406,10 +406,9 @@ class Pool:
 
     def _frame_bytes(self) -> int:
         limits = self._settings.limits
-        largest = max(
-            limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes, limits.log_bytes, limits.program_bytes
-        )
-        return largest + _FRAME_SLACK
+        largest = max(limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes, limits.log_bytes)
+        # A run's own message carries its program and its modules beside its environment.
+        return largest + limits.program_bytes + limits.module_bytes + _FRAME_SLACK
 
     def _setup(self) -> wire.Setup:
         memory = self._settings.limits.memory_mb

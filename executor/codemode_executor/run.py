@@ -132,7 +132,7 @@ class HostRun:
 
     # --- the host -----------------------------------------------------------------------------------------------------
 
-    def start(self, code: str, env: bytes) -> None:
+    def start(self, code: str, env: bytes, modules: list[wire.ModuleSource]) -> None:
         """Hand the program to the worker."""
         limits = self._limits
         message = wire.Run(
@@ -149,9 +149,10 @@ class HostRun:
                 tool_calls=limits.tool_calls,
                 tool_calls_in_flight=limits.tool_calls_in_flight,
             ),
+            modules,
         )
         self.started = time.monotonic()
-        self.bytes_in += len(code.encode())
+        self.bytes_in += len(code.encode()) + sum(len(module.source) for module in modules)
         self._deadline = self._loop.call_later(_ACCEPT_TIMEOUT_S, self._not_accepted)
         self._watch_timer = self._loop.call_later(_WATCH_S, self._watch)
         if limits.cpu_s is not None:

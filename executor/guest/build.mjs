@@ -2,13 +2,14 @@
 //
 //   node build.mjs            builds every bundle
 //   node build.mjs reader     builds the named ones
+//   node build.mjs chunks     builds every chunk, a bundle for each directory of src/chunks
 //
 // Each output is one script whose completion value is the default export of its entry
 // module. It declares no global: the isolate that evaluates it holds the value, and a guest
 // program finds no name for it.
 
 import { createHash } from "node:crypto";
-import { mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -16,12 +17,59 @@ import * as esbuild from "esbuild";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const assets = path.join(here, "..", "codemode_executor", "worker", "assets");
 
-/** @type {Record<string, { entry: string, minifyWhitespace: boolean }>} */
+const chunkSources = path.join(here, "src", "chunks");
+
+/** What chunks.json declares of a chunk: see src/chunks/README.md. */
+async function readManifest() {
+  const manifest = {};
+  for (const entry of await readdir(chunkSources, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue;
+    let text;
+    try {
+      text = await readFile(path.join(chunkSources, entry.name, "chunk.json"), "utf8");
+    } catch (error) {
+      if (error.code === "ENOENT") continue;
+      throw error;
+    }
+    const { globals = [], names = [], modules = [], requires = [] } = JSON.parse(text);
+    manifest[entry.name] = { globals, names, modules, requires };
+  }
+  for (const [name, { requires }] of Object.entries(manifest)) {
+    for (const other of requires) {
+      if (!Object.hasOwn(manifest, other)) throw new Error(`chunk "${name}" requires "${other}", which does not exist`);
+    }
+  }
+  return Object.fromEntries(Object.entries(manifest).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const manifest = await readManifest();
+const chunkNames = Object.keys(manifest);
+
+/** @type {Record<string, { entry: string, minify?: boolean, target?: string, wrap?: [string, string] }>} */
 const BUNDLES = {
   // The harness keeps its lines: its frames are read when something goes wrong.
-  harness: { entry: "src/harness/index.js", minifyWhitespace: false },
+  harness: { entry: "src/harness/index.js" },
   // The reader is mostly acorn, and every worker pays for parsing it once.
-  reader: { entry: "src/reader/index.js", minifyWhitespace: true },
+  reader: { entry: "src/reader/index.js", minify: true },
+};
+for (const name of chunkNames) {
+  BUNDLES[`chunks/${name}`] = {
+    entry: `src/chunks/${name}/index.js`,
+    minify: true,
+    // `__chunk__` is the harness's: it calls what it is given with the realm.
+    wrap: [`__chunk__(${JSON.stringify(name)},(()=>{"use strict";`, "return bundle.default})());"],
+  };
+}
+
+const manifestPlugin = {
+  name: "chunk-manifest",
+  setup(build) {
+    build.onResolve({ filter: /^chunk-manifest$/ }, () => ({ path: "chunk-manifest", namespace: "manifest" }));
+    build.onLoad({ filter: /.*/, namespace: "manifest" }, () => ({
+      contents: `export default ${JSON.stringify(manifest)}`,
+      loader: "js",
+    }));
+  },
 };
 
 // Read again by hatch_build.py, which refuses to package a bundle whose sources have changed.
@@ -60,7 +108,7 @@ async function licences(metafile) {
 }
 
 async function build(name, digest) {
-  const { entry, minifyWhitespace } = BUNDLES[name];
+  const { entry, minify = false, wrap = ['(() => { "use strict";', "return bundle.default; })()"] } = BUNDLES[name];
   const result = await esbuild.build({
     absWorkingDir: here,
     entryPoints: [entry],
@@ -74,15 +122,18 @@ async function build(name, digest) {
     target: "es2024",
     charset: "ascii",
     legalComments: "none",
-    minifyWhitespace,
+    minifyWhitespace: minify,
+    // mini-racer's errors quote the whole line.
+    lineLimit: minify ? 500 : 0,
+    plugins: [manifestPlugin],
     // The outer function keeps esbuild's `var bundle` from becoming a global.
-    banner: { js: '(() => { "use strict";' },
-    footer: { js: "return bundle.default; })()" },
+    banner: { js: wrap[0] },
+    footer: { js: wrap[1] },
   });
   const header = `// ${name}.js guest-sources sha256:${digest}\n`;
   const text = header + (await licences(result.metafile)) + result.outputFiles[0].text;
-  await mkdir(assets, { recursive: true });
   const target = path.join(assets, `${name}.js`);
+  await mkdir(path.dirname(target), { recursive: true });
   // A worker that starts during a build must see a whole file, the old one or the new one.
   const partial = `${target}.${process.pid}.tmp`;
   await writeFile(partial, text);
@@ -90,7 +141,10 @@ async function build(name, digest) {
   console.log(`${path.relative(process.cwd(), target)}  ${(text.length / 1024).toFixed(1)} KiB`);
 }
 
-const asked = process.argv.slice(2);
+const asked = process.argv.slice(2).flatMap((name) => {
+  if (name === "chunks") return chunkNames.map((chunk) => `chunks/${chunk}`);
+  return Object.hasOwn(manifest, name) ? [`chunks/${name}`] : [name];
+});
 for (const name of asked) {
   if (!Object.hasOwn(BUNDLES, name)) {
     console.error(`unknown bundle "${name}": the bundles are ${Object.keys(BUNDLES).join(", ")}`);
@@ -105,6 +159,12 @@ for (const name of asked.length > 0 ? asked : Object.keys(BUNDLES)) {
   } catch (error) {
     failed = true;
     console.error(`cannot build ${name}.js: ${error.message}`);
+  }
+}
+if (asked.length === 0) {
+  const old = await readdir(path.join(assets, "chunks")).catch(() => []);
+  for (const file of old) {
+    if (!Object.hasOwn(manifest, path.basename(file, ".js"))) await rm(path.join(assets, "chunks", file));
   }
 }
 process.exitCode = failed ? 1 : 0;

@@ -37,6 +37,7 @@ from codemode_executor.worker.channel import (
 from codemode_executor.worker.isolate import Engine, Isolate, Kind, Reply
 from codemode_executor.worker.logs import LogReader
 from codemode_executor.worker.outbox import Outbox
+from codemode_executor.worker.platform import Platform
 from codemode_executor.worker.program import Reading, Script
 from codemode_executor.worker.run import GuestRun
 
@@ -149,6 +150,8 @@ class Guest:
                 "argumentBytes": 1 << 20,
                 "resultBytes": 1 << 20,
                 "callsInFlight": 1000,
+                "seed": [1, 2, 3, 4],
+                "chunks": False,
                 **changes,
             }
         )
@@ -319,7 +322,7 @@ def test_what_the_harness_adds_to_the_globals_is_pinned(engine: Engine, guest: G
     guest.run("async () => Object.getOwnPropertyNames(globalThis)")
     after = guest.result()
     assert isinstance(after, list)
-    assert set(after) - before == {"setTimeout", "setInterval", "clearTimeout", "clearInterval"}
+    assert set(after) - before == {"setTimeout", "setInterval", "clearTimeout", "clearInterval", "self", "global"}
 
 
 def test_there_is_no_web_assembly(guest: Guest) -> None:
@@ -805,7 +808,7 @@ def by_worker(engine: Engine, program: str) -> list[wire.ToSupervisor]:
             b"{}",
             wire.RunLimits(60.0, mib, mib, mib, 1000, 1000, 1000),
         )
-        run = GuestRun(message, isolate, buffer, Outbox(near, wake), lambda: None)
+        run = GuestRun(message, isolate, buffer, Platform(), Outbox(near, wake), lambda: None)
         run.start(Reading(True, body=program))
         decoder = FrameDecoder(64 * mib)
         messages: list[wire.ToSupervisor] = []
@@ -854,7 +857,7 @@ def test_the_worker_reads_no_memory_of_an_isolate_that_is_gone(engine: Engine, m
         limits = wire.RunLimits(60.0, 1 << 20, 1 << 20, 1 << 20, 1000, 1000, 1000)
         program = "async () => { await tools.never() }"
         message = wire.Run(7, program, [wire.ProviderSpec("tools", False)], b"{}", limits)
-        run = GuestRun(message, isolate, memoryview(memory), Outbox(near, wake), lambda: None)
+        run = GuestRun(message, isolate, memoryview(memory), Platform(), Outbox(near, wake), lambda: None)
         run.start(Reading(True, body=program))
         run.stop(wire.OUTCOME_TIMEOUT, "Execution timed out")
         isolate.free()

@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 
 from codemode_executor import BadRequest, IsolateExecutor, Limits, Provider
 from codemode_executor.engine import Request
+from codemode_executor.modules import encode_modules
 from codemode_executor.run import Ending, HostRun
 from codemode_executor.tools import ToolTable
 from codemode_executor.values import encode_value
@@ -133,6 +134,7 @@ class Ours:
                 limits=Limits(timeout_s=case.timeout_ms / 1000),
                 on_log=None,
                 tenant=None,
+                modules=encode_modules(case.modules, Limits()),
             )
         except BadRequest as error:
             await self._witness.ask("close", key=key, form=0, text=None, error=None, logs=[])

@@ -20,6 +20,14 @@ class ProviderSpec(msgspec.Struct, array_like=True, frozen=True):
     has_then: bool
 
 
+class ModuleSource(msgspec.Struct, array_like=True, frozen=True):
+    """A module that the program may import. ``kind``: ``js``, ``cjs``, ``json``, ``text``, or ``data`` (base64)."""
+
+    name: str
+    kind: str
+    source: str
+
+
 class RunLimits(msgspec.Struct, array_like=True, frozen=True):
     """The bounds that the worker or the harness enforces."""
 
@@ -40,6 +48,7 @@ class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
     providers: list[ProviderSpec]
     env: bytes
     limits: RunLimits
+    modules: list[ModuleSource] = []
 
 
 class ToolDone(msgspec.Struct, tag="ok", array_like=True, frozen=True):

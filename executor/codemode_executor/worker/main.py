@@ -17,6 +17,7 @@ from ..wire.framing import FrameDecoder
 from . import channel
 from .isolate import Engine, Isolate, Kind, Reply
 from .outbox import Outbox
+from .platform import Platform
 from .program import Reading, ReadingCache, decode_reading
 from .reaper import Reaper
 from .run import GuestRun, State
@@ -29,6 +30,7 @@ class Worker:
     sock: the connected socket to the supervisor.
     engine: this process's V8, initialised, without an isolate.
     harness, reader: the bundles.
+    platform: what programs may ask for beyond the language.
     memory_bytes: V8's heap limit for a run.
     max_frame_bytes: largest message accepted.
     one_run: nothing is prepared for a second run.
@@ -41,6 +43,7 @@ class Worker:
         *,
         harness: bytes,
         reader: bytes,
+        platform: Platform,
         memory_bytes: int,
         max_frame_bytes: int,
         one_run: bool,
@@ -50,6 +53,7 @@ class Worker:
         self._engine = engine
         self._harness = harness
         self._reader_source = b"(r=>function(){'use strict';return r(this)})(" + reader.rstrip().rstrip(b";") + b"\n)"
+        self._platform = platform
         self._memory_bytes = memory_bytes
         self._frames = FrameDecoder(max_frame_bytes)
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -147,7 +151,7 @@ class Worker:
         self._outbox.send(wire.encode(wire.Accepted(message.run)))
         self._timers.clear()
         self._timer_serial.clear()
-        run = self._run = GuestRun(message, isolate, self._buffer, self._outbox, self._wake_up)
+        run = self._run = GuestRun(message, isolate, self._buffer, self._platform, self._outbox, self._wake_up)
         self._on_post = run.on_post
         known = self._cache.get(run.text)
         if known is not None:

@@ -22,6 +22,7 @@ class Reading(msgspec.Struct, frozen=True):
     line: int = 0
     column: int = 0
     hint: str = ""
+    chunks: list[str] = []
 
 
 _decode = msgspec.json.Decoder(Reading).decode

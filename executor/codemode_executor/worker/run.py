@@ -7,6 +7,7 @@ else. What both touch is guarded by ``_lock``.
 from __future__ import annotations
 
 import os
+import struct
 import threading
 import time
 from collections import deque
@@ -17,9 +18,11 @@ import msgspec
 
 from ..wire import messages as wire
 from . import channel
+from .host_calls import ANSWER, REGION, REQUEST, HostCalls
 from .isolate import Isolate, Kind, Reply
 from .logs import LogReader
 from .outbox import Outbox
+from .platform import Platform
 from .program import Reading, Script
 
 #: How long the harness may take to end an idle program before V8 ends it from outside.
@@ -42,12 +45,19 @@ class GuestRun:
     """Args:
     message: what to run.
     isolate, buffer: a fresh isolate with the harness in it.
+    platform: what a program may ask of the worker.
     outbox: where messages of the run go.
     notify: wakes the main loop, which then looks at ``state``, ``timers`` and ``deadline``.
     """
 
     def __init__(
-        self, message: wire.Run, isolate: Isolate, buffer: memoryview, outbox: Outbox, notify: Callable[[], None]
+        self,
+        message: wire.Run,
+        isolate: Isolate,
+        buffer: memoryview,
+        platform: Platform,
+        outbox: Outbox,
+        notify: Callable[[], None],
     ) -> None:
         self.id = message.run
         self.isolate = isolate
@@ -59,6 +69,8 @@ class GuestRun:
         self._message = message
         self._limits = message.limits
         self._buffer = buffer
+        self._platform = platform
+        self._host_calls = HostCalls(platform.operations)
         self._logs = LogReader(buffer)
         self._log_lock = threading.Lock()
         self._outbox = outbox
@@ -95,7 +107,9 @@ class GuestRun:
         self.state = State.RUNNING
         self._script = Script(reading, [provider.name for provider in self._message.providers])
         self.isolate.on_failed_delivery(self._on_reply)
-        self.isolate.deliver(self._configuration())
+        self.isolate.deliver(self._configuration(chunks=bool(reading.chunks)))
+        if reading.chunks:
+            self.isolate.evaluate(self._platform.chunks.script(reading.chunks), self._on_platform_reply)
         self.isolate.evaluate(self._script.source, self._on_reply)
 
     def end(self, kind: int, message: str) -> None:
@@ -178,12 +192,14 @@ class GuestRun:
         for at in range(0, len(lines), _LOGS_PER_FRAME):
             self._outbox.send(wire.encode(wire.Logs(self.id, lines[at : at + _LOGS_PER_FRAME])), wait=wait)
 
-    def _configuration(self) -> bytes:
+    def _configuration(self, *, chunks: bool) -> bytes:
         limits = self._limits
         config = {
             "kind": _CONFIGURE,
             "providers": [{"name": p.name, "hasThen": p.has_then} for p in self._message.providers],
             "env": msgspec.Raw(self._message.env),
+            "seed": struct.unpack("<4I", os.urandom(16)),
+            "chunks": chunks,
             "logBytes": limits.log_bytes,
             "logLines": limits.log_lines,
             "argumentBytes": limits.argument_bytes,
@@ -204,10 +220,33 @@ class GuestRun:
                 self._logs.rewind()
                 self._send_logs(lines, wait=True)
             size = int.from_bytes(self._buffer[:4], "little")
-            if size > len(_EMPTY):
+            if size & REQUEST:
+                self._answer_host_call(size & ~REQUEST)
+            elif size > len(_EMPTY):
                 self._arrive(channel.parse_units(bytes(self._buffer[4 : 4 + 2 * size])))
         except Exception as error:
             self._distrust(error)
+
+    def _answer_host_call(self, size: int) -> None:
+        """The program waits in this very call: what stands in the buffer when it returns is the answer."""
+        if size > REGION:
+            raise channel.ChannelError(f"a call of {size} bytes does not fit")
+        answer = self._host_calls.exchange(bytes(self._buffer[4 : 4 + size]))
+        header = 0
+        if answer is not None:
+            header = ANSWER + len(answer)
+            self._buffer[4 : 4 + len(answer)] = answer
+        self._buffer[:4] = header.to_bytes(4, "little")
+
+    def _on_platform_reply(self, reply: Reply) -> None:
+        """The chunks were evaluated. A failure of theirs is ours, not the program's."""
+        if reply.kind == Kind.EXCEPTION or reply.kind == Kind.PARSE_EXCEPTION:
+            text = reply.text[:500].decode(errors="replace")
+            self._conclude(
+                self._outcome(wire.OUTCOME_THROWN, name="Error", message=f"the platform cannot be set up: {text}")
+            )
+        else:
+            self._on_reply(reply)
 
     def _on_taken(self, take: channel.TakeItem, reply: Reply) -> None:
         try:

@@ -23,6 +23,7 @@ from ..wire.framing import FrameDecoder, encode_frame
 from . import assets
 from .isolate import Engine
 from .main import Worker
+from .platform import Platform
 
 CONTROL_FD = 3
 _STDERR_TAIL = 4096
@@ -70,6 +71,7 @@ class Zygote:
         self._engine: Engine | None = None
         self._harness = b""
         self._reader = b""
+        self._platform: Platform | None = None
         self._poller = select.poll()
 
     def serve(self) -> NoReturn:
@@ -120,6 +122,7 @@ class Zygote:
         self._setup = setup
         self._harness = assets.load("harness.js")
         self._reader = assets.load("reader.js")
+        self._platform = Platform()
         self._engine = Engine(setup.v8_flags)
         prepare()
         self._send(wire.Started())
@@ -165,8 +168,8 @@ class Zygote:
     def _become_worker(self, descriptor: int, stderr: int) -> NoReturn:
         status = 1
         try:
-            setup, engine = self._setup, self._engine
-            if setup is None or engine is None:
+            setup, engine, platform = self._setup, self._engine, self._platform
+            if setup is None or engine is None or platform is None:
                 raise RuntimeError("a worker was asked for before the set-up")
             os.dup2(stderr, 2)
             worker = Worker(
@@ -174,6 +177,7 @@ class Zygote:
                 engine,
                 harness=self._harness,
                 reader=self._reader,
+                platform=platform,
                 memory_bytes=setup.memory_bytes,
                 max_frame_bytes=setup.max_frame_bytes,
                 one_run=setup.one_run,

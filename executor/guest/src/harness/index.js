@@ -10,6 +10,8 @@ import { installConsole } from './console.js'
 import { describeThrown } from './describe.js'
 import { limits } from './limits.js'
 import { apply, defineProperty, hasOwn } from './primordials.js'
+import { installRandom } from './random.js'
+import { createRealm } from './realm.js'
 import { encodeResult } from './result.js'
 import { installTimers } from './timers.js'
 import { createTools } from './tools.js'
@@ -21,7 +23,8 @@ const END = 3
 const CONFIGURE = 4
 
 const tools = createTools()
-let fireTimer
+let timers
+let seedRandom
 let start
 
 const fail = (kind, { name, message, stack }) => {
@@ -69,18 +72,26 @@ const refuseItem = (item, error) => {
   item.message = 'the tool answered with a broken binary value: ' + describeThrown(error).message
 }
 
+const define = (name, value) => {
+  defineProperty(globalThis, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true })
+}
+
 // Before there is a program: all that does not depend on one. What every run needs is called once, which compiles it.
 const prepare = (post) => {
   const buffer = attach(post)
   const log = installConsole(globalThis.console)
   delete globalThis.WebAssembly // it could not compile anything, and is a large part of what can go wrong in V8
-  fireTimer = installTimers(globalThis, (error) => log(describeThrown(error).message))
+  timers = installTimers(globalThis, (error) => log(describeThrown(error).message))
+  seedRandom = installRandom(Math)
+  define('self', globalThis)
+  define('global', globalThis)
   encodeResult([{ ready: 1 }])
   parseMessage('[]', refuseItem)
   return buffer
 }
 
 const configure = (config) => {
+  seedRandom(config.seed)
   limits.logBytes = config.logBytes
   limits.logLines = config.logLines
   limits.argumentBytes = config.argumentBytes
@@ -91,20 +102,25 @@ const configure = (config) => {
     const { name, hasThen } = config.providers[i]
     defineProperty(spaces, name, { __proto__: null, value: tools.namespace(name, hasThen), enumerable: true })
   }
-  start = (wrapper) => {
+  const realm = config.chunks ? createRealm(timers, config.env) : undefined
+  if (realm !== undefined) define('__chunk__', (name, install) => void (realm.exports[name] = install(realm)))
+  start = (wrapper, links) => {
     start = undefined
     delete globalThis.__start__
-    let program
-    try {
-      program = apply(wrapper, { ctx: {}, env: config.env }, [spaces])
-    } catch (error) {
-      return fail(PROGRAM, describeThrown(error))
+    delete globalThis.__chunk__
+    const launch = (extra) => {
+      let program
+      try {
+        program = apply(wrapper, { ctx: {}, env: config.env }, [spaces, ...extra])
+      } catch (error) {
+        return fail(PROGRAM, describeThrown(error))
+      }
+      run(program)
     }
-    run(program)
+    if (links === undefined) launch([])
+    else realm.exports.modules.start(links, launch, (error) => fail(PROGRAM, describeThrown(error)))
   }
-  defineProperty(globalThis, '__start__', {
-    __proto__: null, value: (wrapper) => start(wrapper), configurable: true, enumerable: false, writable: false,
-  })
+  define('__start__', (wrapper, links) => start(wrapper, links))
 }
 
 const deliver = (text) => {
@@ -119,7 +135,7 @@ const deliver = (text) => {
         tools.fail(item.id, item)
         break
       case DUE:
-        fireTimer(item.id)
+        timers.fire(item.id)
         break
       case END:
         flush()

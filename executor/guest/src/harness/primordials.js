@@ -25,12 +25,16 @@ export const { parse: jsonParse, stringify: jsonStringify } = JSON
 export const { now } = Date
 export const { store: atomicStore } = Atomics
 export const { isFinite: isFiniteNumber } = Number
+export const { imul } = Math
 export const { is } = Object
 export const { isView } = ArrayBuffer
+export const ArrayBufferCtor = ArrayBuffer
 export const Uint8ArrayCtor = Uint8Array
+export const Uint16ArrayCtor = Uint16Array
 export const fromBase64 = bind.call(Uint8Array.fromBase64, Uint8Array)
 export const toBase64 = uncurry(Uint8Array.prototype.toBase64)
 
+export const { fromCharCode } = String
 export const charCodeAt = uncurry(String.prototype.charCodeAt)
 export const stringIncludes = uncurry(String.prototype.includes)
 export const stringSlice = uncurry(String.prototype.slice)
@@ -66,6 +70,17 @@ export const setForEach = uncurry(Set.prototype.forEach)
 export const safeSet = () => {
   const set = new SetCtor()
   return { __proto__: null, add: (value) => void setAdd(set, value), has: (value) => setHas(set, value) }
+}
+
+export const setBytes = uncurry(Uint8Array.prototype.set)
+
+const WeakSetCtor = WeakSet
+const weakSetAdd = uncurry(WeakSet.prototype.add)
+const weakSetHas = uncurry(WeakSet.prototype.has)
+
+export const safeWeakSet = () => {
+  const set = new WeakSetCtor()
+  return { __proto__: null, add: (value) => void weakSetAdd(set, value), has: (value) => weakSetHas(set, value) }
 }
 
 const getter = (object, key) => uncurry(Object.getOwnPropertyDescriptor(object, key).get)

@@ -11,7 +11,7 @@ import { clean, read } from './describe.js'
 import {
   ErrorCtor, PromiseCtor, StringOf, byteLengthOfBuffer, dateValue, hasOwn, is, isArray, isDate, isError,
   isFiniteNumber, isMap, isPlainObject, isRegExp, isSet, isView, jsonStringify, mapForEach, objectKeys, regExpFlags,
-  regExpSource, regExpTest, safeMap, safeSet, setForEach, stringSlice, toBase64, typedArrayTag, Uint8ArrayCtor, unbox,
+  regExpSource, regExpTest, safeMap, safeWeakSet, safeSet, setForEach, stringSlice, toBase64, typedArrayTag, Uint8ArrayCtor, unbox,
   viewBuffer, viewElements, viewOffset,
 } from './primordials.js'
 
@@ -73,7 +73,7 @@ const encodePlain = (value) => {
         if (depth > MAX_DEPTH || seen.has(item)) break
         seen.add(item)
         if (isArray(item)) return array(item, depth)
-        if (isPlainObject(item)) return object(item, depth)
+        if (isPlainObject(item) && !isRefused(item)) return object(item, depth)
     }
     plain = false
     return ''
@@ -102,6 +102,15 @@ const encodePlain = (value) => {
 
   const text = encode(value, 0)
   return plain ? text : undefined
+}
+
+let refused
+const isRefused = (item) => refused !== undefined && refused.has(item)
+
+// Objects that look plain and are not: the namespaces of modules.
+export const refuseClone = (item) => {
+  refused ??= safeWeakSet()
+  refused.add(item)
 }
 
 const encodeRich = (value) => {
@@ -150,7 +159,7 @@ const encodeRich = (value) => {
     if (isError(item)) return error(item, path, depth)
     const boxed = unbox(item)
     if (boxed !== undefined) return '["w",' + child(boxed, path, depth) + ']'
-    if (!isPlainObject(item)) return refuseObject(item, path)
+    if (!isPlainObject(item) || isRefused(item)) return refuseObject(item, path)
     let text = '["o"'
     const keys = objectKeys(item)
     for (let i = 0; i < keys.length; i++) {

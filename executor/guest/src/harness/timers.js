@@ -38,7 +38,7 @@ export const installTimers = (global, report) => {
   define('clearInterval', function clearInterval(id) { stop(id) })
 
   // Called by the worker when a timer is due. What the callback throws ends nothing, as upstream, but is not hidden.
-  return (id) => {
+  const fire = (id) => {
     const timer = pending.get(id)
     if (timer === undefined || isClosed()) return
     if (timer.repeat) arm(id, timer.delay)
@@ -48,5 +48,11 @@ export const installTimers = (global, report) => {
     } catch (error) {
       report(error)
     }
+  }
+  return {
+    __proto__: null,
+    fire,
+    set: (callback, ms) => start(callback, ms, [], false),
+    clear: stop,
   }
 }

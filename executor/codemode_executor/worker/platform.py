@@ -1,0 +1,15 @@
+"""What the worker lends to the platform of its runs."""
+
+from __future__ import annotations
+
+from .chunks import Chunks
+from .host_calls import OPERATIONS as BASIC
+from .host_calls import Operation
+
+
+class Platform:
+    """The chunks, and the operations that they may call. Made in the zygote: a worker opens no file."""
+
+    def __init__(self) -> None:
+        self.chunks = Chunks()
+        self.operations: dict[str, Operation] = dict(BASIC)

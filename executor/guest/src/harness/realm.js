@@ -1,0 +1,62 @@
+// What the chunks are given: pieces of the platform that are evaluated before the program, if it names them. None of it is
+// ever in a guest's hands.
+import { hostCall, log } from './channel.js'
+import { describeThrown } from './describe.js'
+import * as primordials from './primordials.js'
+import { refuseClone } from './result.js'
+import { ErrorCtor, defineProperty, jsonParse, jsonStringify, viewLength } from './primordials.js'
+
+const MAX_RANDOM_PIECE = 65536
+
+const define = (name, value, enumerable) => {
+  defineProperty(globalThis, name, { __proto__: null, value, writable: true, enumerable, configurable: true })
+}
+
+// Runs an operation of the worker and answers `{ value, bytes }`. What the worker refuses is thrown as an Error whose
+// `hostName` is the name that it should have.
+const call = (name, params, buffers = []) => {
+  const sizes = []
+  for (let i = 0; i < buffers.length; i++) sizes[i] = viewLength(buffers[i])
+  const { text, bytes } = hostCall(jsonStringify({ __proto__: null, name, params, sizes }), buffers)
+  const answer = jsonParse(text)
+  if (answer.error === undefined) return { __proto__: null, value: answer.value, bytes }
+  const error = new ErrorCtor(answer.error.message)
+  error.hostName = answer.error.name
+  throw error
+}
+
+const randomFill = (view) => {
+  const length = viewLength(view)
+  const { viewBuffer, viewOffset, setBytes, Uint8ArrayCtor } = primordials
+  for (let from = 0; from < length; from += MAX_RANDOM_PIECE) {
+    const count = length - from < MAX_RANDOM_PIECE ? length - from : MAX_RANDOM_PIECE
+    const { bytes } = call('random', { __proto__: null, count })
+    setBytes(new Uint8ArrayCtor(viewBuffer(view), viewOffset(view) + from, count), bytes, 0)
+  }
+}
+
+export const createRealm = (timers, env) => {
+  const modules = { __proto__: null }
+  return {
+    __proto__: null,
+    global: globalThis,
+    define: (name, value) => define(name, value, false),
+    defineEnumerable: (name, value) => define(name, value, true),
+    primordials,
+    exports: { __proto__: null },
+    env: () => env,
+    findModule: (name) => modules[name]?.(),
+    module: (name, exports) => void (modules[name] = () => exports),
+    lazyModule: (name, make) => {
+      let made
+      modules[name] = () => (made ??= make())
+    },
+    uncloneable: refuseClone,
+    hostCall: call,
+    randomFill,
+    log,
+    setTimer: timers.set,
+    clearTimer: timers.clear,
+    describe: describeThrown,
+  }
+}
