@@ -15,7 +15,7 @@ STAMPS := .make
 GUEST := executor/guest
 ASSETS := executor/codemode_executor/worker/assets
 GUEST_SOURCES := $(GUEST)/build.mjs $(GUEST)/package.json $(GUEST)/package-lock.json \
-	$(shell find $(GUEST)/src -type f 2>/dev/null)
+	$(shell find $(GUEST)/src -type f 2>/dev/null) $(wildcard node_bridge/src/values/*.ts)
 SIDE := tests/side_by_side
 BRIDGE_SOURCES := node_bridge/package.json node_bridge/package-lock.json node_bridge/tsconfig.json \
 	$(shell find node_bridge/src -type f 2>/dev/null)

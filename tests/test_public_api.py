@@ -8,7 +8,7 @@ import codemode_executor
 from codemode_executor import ExecutorError
 
 PUBLIC = """
-BadRequest Bound Detail Dispatch EngineReport ExecuteResult ExecutorClosed ExecutorError HardeningUnavailable
+BadRequest Bound Connector Detail Dispatch EngineReport ExecuteResult ExecutorClosed ExecutorError HardeningUnavailable
 IsolateExecutor JSError JSRegExp Limits LogLine Module ModuleKind NestingLimit PoolStats Provider QueueFull QueueTimeout Tool Usage
 ValueRefused WorkerCrashed WorkerStartFailed __version__ decode_args encode_value execute_sync
 """

@@ -18,6 +18,7 @@ from codemode_executor.errors import BadRequest
 from codemode_executor.tools import ToolFailure, ToolTable, ToolThreads
 from codemode_executor.values.tool_codec import TAG
 from codemode_executor.wire import messages as wire
+from codemode_executor.wire.messages import ProviderSpec
 
 LIMIT = 1024
 
@@ -95,7 +96,7 @@ def test_refuses_names_that_sanitize_alike() -> None:
 
 
 def test_the_same_name_twice_is_one_tool() -> None:
-    assert table_of(["a", "a"], no_dispatch).specs() == [("p", False)]
+    assert table_of(["a", "a"], no_dispatch).specs() == [ProviderSpec("p", False)]
 
 
 def test_specs_say_who_has_a_tool_named_then() -> None:
@@ -107,11 +108,11 @@ def test_specs_say_who_has_a_tool_named_then() -> None:
         Provider("e", {}),
     ]
     assert ToolTable(providers, None, ToolThreads()).specs() == [
-        ("a", True),
-        ("b", False),
-        ("c", False),
-        ("d", True),
-        ("e", False),
+        ProviderSpec("a", True),
+        ProviderSpec("b", False),
+        ProviderSpec("c", False),
+        ProviderSpec("d", True),
+        ProviderSpec("e", False),
     ]
 
 

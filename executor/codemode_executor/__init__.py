@@ -6,6 +6,7 @@ Start with :class:`IsolateExecutor`; :func:`execute_sync` is for scripts and not
 from ._version import __version__
 from .contract import (
     Bound,
+    Connector,
     Detail,
     Dispatch,
     EngineReport,
@@ -37,6 +38,7 @@ from .values.result_codec import JSError, JSRegExp
 __all__ = [
     "BadRequest",
     "Bound",
+    "Connector",
     "Detail",
     "Dispatch",
     "EngineReport",

@@ -29,12 +29,39 @@ class Provider:
         tools: callables by name (sync or async), or only names, which the run's ``dispatch`` then serves. A program may
             use a name as it is given (``codemode["issues.list"]``) or as upstream's ``sanitizeToolName`` writes it
             (``codemode.issues_list``).
+        prelude: statements that run before the program, with the namespace in scope. What they assign to it comes
+            before its tools.
 
     Mirrors upstream's ``ResolvedProvider``.
     """
 
     name: str
     tools: Mapping[str, Tool] | Sequence[str] = field(default_factory=dict[str, Tool])
+    prelude: str = ""
+
+
+#: Serves a connector: called with the method's name and the first argument of the call.
+ConnectorCall = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A namespace without a list of tools: every method of it is a call of ``call(method, argument)``.
+
+    Argument and result cross as by structured clone: ``datetime``, sets, big integers and NaN survive both ways. A
+    result ``{"__codemode_control__": "pause"}`` ends the call with the Error "__CODEMODE_PAUSE__", and
+    ``{"__codemode_control__": "error", "message": …}`` with an Error of that message.
+
+    Attributes:
+        name: the identifier under which a program finds the namespace.
+        call: sync or async; ``None`` where the run's ``dispatch`` serves it. It is then called with the argument as
+            ``form`` (one digit) and text, and answers ``{"result": …}`` of that same shape; see ``values/clone_codec``.
+
+    Mirrors upstream's ``ConnectorBinding``.
+    """
+
+    name: str
+    call: ConnectorCall | None = None
 
 
 #: How a module is read: ``js``, an ES module or TypeScript; ``cjs``, a CommonJS module; or what its default export is:

@@ -43,6 +43,7 @@ class Request:
     on_log: OnLog | None
     tenant: str | None
     modules: list[ModuleSource] = field(default_factory=list[ModuleSource])
+    normalize: bool = False
 
 
 class Engine:
@@ -96,7 +97,7 @@ class Engine:
             run = HostRun(next(self._ids), worker, request.table, request.limits, request.on_log, context)
             self._runs.add(run)
             try:
-                run.start(request.code, request.env, request.modules)
+                run.start(request.code, request.env, request.modules, normalize=request.normalize)
                 return run, await run.wait(), waited
             except NotAccepted:
                 # The worker died before it took the run. Nothing has run, so another one may.

@@ -7,19 +7,20 @@ import contextvars
 import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from . import jail, machine
-from .contract import Detail, Dispatch, EngineReport, ExecuteResult, Module, Provider, Usage
+from .contract import Connector, Detail, Dispatch, EngineReport, ExecuteResult, Module, Provider, Usage
 from .engine import Engine, Request
-from .errors import BadRequest, ExecutorClosed
+from .environment import encode_env
+from .errors import BadRequest, ExecutorClosed, WorkerCrashed
 from .limits import Limits
 from .modules import encode_modules
 from .pool import Isolation, PoolSettings, PoolStats
 from .run import Ending, HostRun, OnLog
 from .threads import BESIDE_LOOP_BYTES, in_thread
 from .tools import ToolTable
-from .values import ValueRefused, decode_result, encode_value
+from .values import ValueRefused, decode_result
 from .wire import messages as wire
 
 _DEFAULT_MIN_WORKERS = 2
@@ -124,7 +125,7 @@ class IsolateExecutor:
         self,
         code: str,
         *,
-        providers: Sequence[Provider] = (),
+        providers: Sequence[Provider | Connector] = (),
         dispatch: Dispatch | None = None,
         env: Mapping[str, object] | None = None,
         modules: Mapping[str, str | Module] | None = None,
@@ -138,7 +139,8 @@ class IsolateExecutor:
             code: the program: an async arrow function, or statements.
             providers: the namespaces of tools in its scope.
             dispatch: serves providers that only declare the names of their tools.
-            env: what the program finds as ``this.env``, values as tools return them.
+            env: what the program finds as ``this.env``, values as tools return them. Functions anywhere in it can be
+                called by the program: they take any number of arguments, which cross as those of a ``Connector``.
             modules: what it can import besides ``node:`` modules, by name. A string is an ES module, unless the end of
                 its name says otherwise: ``.json``, ``.cjs``, ``.txt``, ``.md``, ``.html``.
             limits: tighter bounds for this run; a bound that is wider than the executor's has no effect.
@@ -161,10 +163,11 @@ class IsolateExecutor:
         _check_code(code, bounds)
         if tenant is not None and not isinstance(tenant, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadRequest(f"tenant must be a string, not {type(tenant).__name__}")
+        encoded_env, functions = encode_env(env, bounds)
         request = Request(
             code=code.encode("utf-8", "replace").decode(),
-            table=ToolTable(providers, dispatch, engine.threads),
-            env=_encode_env(env, bounds),
+            table=ToolTable(providers, dispatch, engine.threads, functions),
+            env=encoded_env,
             limits=bounds,
             on_log=on_log,
             tenant=tenant,
@@ -174,6 +177,28 @@ class IsolateExecutor:
         if len(ending.value) > BESIDE_LOOP_BYTES:
             return await in_thread(_envelope, run, ending, queue_s)
         return _envelope(run, ending, queue_s)
+
+    async def normalize(self, code: str) -> str:
+        """The string that upstream's ``normalizeCode`` makes of ``code``, or one that runs where that one cannot.
+
+        Raises:
+            As ``execute``.
+        """
+        engine = self._here()
+        _check_code(code, self._limits)
+        request = Request(
+            code=code.encode("utf-8", "replace").decode(),
+            table=ToolTable((), None, engine.threads),
+            env=b"{}",
+            limits=self._limits,
+            on_log=None,
+            tenant=None,
+            normalize=True,
+        )
+        _, ending, _ = await engine.execute(request)
+        if ending.kind != wire.OUTCOME_RESULT:
+            raise WorkerCrashed(f"the program could not be read: {ending.message}")
+        return cast(str, decode_result(ending.form, ending.value))
 
     async def inspect(self) -> EngineReport:
         """What a worker is made of and what its jail proved, seen from inside and from outside.
@@ -219,7 +244,7 @@ class IsolateExecutor:
 def execute_sync(
     code: str,
     *,
-    providers: Sequence[Provider] = (),
+    providers: Sequence[Provider | Connector] = (),
     dispatch: Dispatch | None = None,
     env: Mapping[str, object] | None = None,
     modules: Mapping[str, str | Module] | None = None,
@@ -291,21 +316,6 @@ def _check_code(code: object, limits: Limits) -> None:
         raise BadRequest(
             f"the program is {size} bytes long; the limit is {limits.program_bytes} bytes (Limits.program_bytes)"
         )
-
-
-def _encode_env(env: Mapping[str, object] | None, limits: Limits) -> bytes:
-    if env is None:
-        return b"{}"
-    try:
-        encoded = encode_value(dict(env))
-    except ValueRefused as error:
-        raise BadRequest(f"env cannot be encoded: {error}") from error
-    if len(encoded) > limits.argument_bytes:
-        raise BadRequest(
-            f"env is {len(encoded)} bytes long as JSON; the limit is {limits.argument_bytes} bytes"
-            " (Limits.argument_bytes)"
-        )
-    return encoded
 
 
 def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:

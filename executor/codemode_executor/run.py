@@ -132,13 +132,13 @@ class HostRun:
 
     # --- the host -----------------------------------------------------------------------------------------------------
 
-    def start(self, code: str, env: bytes, modules: list[wire.ModuleSource]) -> None:
+    def start(self, code: str, env: bytes, modules: list[wire.ModuleSource], *, normalize: bool = False) -> None:
         """Hand the program to the worker."""
         limits = self._limits
         message = wire.Run(
             self.id,
             code,
-            [wire.ProviderSpec(name, has_then) for name, has_then in self._table.specs()],
+            self._table.specs(),
             env,
             wire.RunLimits(
                 timeout_s=limits.timeout_s,
@@ -150,6 +150,8 @@ class HostRun:
                 tool_calls_in_flight=limits.tool_calls_in_flight,
             ),
             modules,
+            normalize,
+            self._table.clones,
         )
         self.started = time.monotonic()
         self.bytes_in += len(code.encode()) + sum(len(module.source) for module in modules)

@@ -12,19 +12,24 @@ from typing import cast
 
 import msgspec
 
-from .contract import Dispatch, Provider, Tool
+from .contract import Connector, ConnectorCall, Dispatch, Provider, Tool
 from .errors import BadRequest
 from .threads import BESIDE_LOOP_BYTES, in_thread
-from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
+from .values import ValueRefused, decode_args, decode_result, encode_value, sanitize_tool_name
+from .values.clone_codec import encode_clone
 from .values.names import is_identifier, is_reserved_word
 from .values.tool_codec import decode_json, encode_json
+from .wire.messages import ProviderSpec
 
+#: The provider of calls through ``this.env``: no identifier, so no provider has this name.
+ENV = "this.env"
 #: Longest name of a provider or tool, in characters.
 MAX_NAME = 256
 _MAX_MESSAGE = 65536
 _MAX_EXTRA = 1024 * 1024
 _MAX_SUGGESTIONS = 16  # a program that guesses names does not get to use the host's time
 _MAX_SUGGESTED_FROM = 200
+_CLONE_TEXT = re.compile(rb'"[012]')
 _log = logging.getLogger("codemode_executor")
 
 
@@ -50,23 +55,41 @@ class ToolTable:
     Args:
         providers: the namespaces.
         dispatch: serves providers that only declare names.
+        functions: what a program may call through ``this.env``, by path.
 
     Raises:
         BadRequest: a name is not usable, two collide, a tool is not callable, or nobody serves declared names.
     """
 
-    def __init__(self, providers: Sequence[Provider], dispatch: Dispatch | None, threads: ToolThreads) -> None:
+    def __init__(
+        self,
+        providers: Sequence[Provider | Connector],
+        dispatch: Dispatch | None,
+        threads: ToolThreads,
+        functions: Mapping[str, Tool] | None = None,
+    ) -> None:
         self._threads = threads
         self._share = asyncio.Semaphore(threads.share)
         self._suggestions = _MAX_SUGGESTIONS
         self._dispatch = dispatch
         self._tables: dict[str, dict[str, tuple[str, Tool | None]]] = {}
+        self._connectors: dict[str, ConnectorCall | None] = {}
+        self._functions = dict(functions or {})
+        self._specs: list[ProviderSpec] = []
         for provider in providers:
-            self._add(provider)
+            if isinstance(provider, Connector):
+                self._add_connector(provider)
+            else:
+                self._add(provider)
 
-    def specs(self) -> list[tuple[str, bool]]:
-        """``(name, has a tool named then)`` of every provider."""
-        return [(name, "then" in table) for name, table in self._tables.items()]
+    def specs(self) -> list[ProviderSpec]:
+        """The namespaces as the guest sees them."""
+        return self._specs
+
+    @property
+    def clones(self) -> bool:
+        """Some calls cross as by structured clone."""
+        return bool(self._connectors or self._functions)
 
     async def call(self, provider: str, tool: str, args: bytes, max_bytes: int) -> bytes | None:
         """Serve one call.
@@ -77,6 +100,8 @@ class ToolTable:
         Raises:
             ToolFailure: the tool failed, does not exist, or answered what cannot cross.
         """
+        if provider == ENV or provider in self._connectors:
+            return _bounded(await self._clone_call(provider, tool, args), f"{provider}.{tool}", max_bytes)
         table = self._tables.get(provider)
         entry = None if table is None else table.get(tool)
         if entry is None:
@@ -94,12 +119,45 @@ class ToolTable:
         except (Exception, SystemExit) as error:
             # A tool that calls sys.exit has failed; it does not end its host.
             raise _failure_of(error) from error
-        if result is not None and len(result) > max_bytes:
-            raise ToolFailure(
-                f"the result of {provider}.{name} is {len(result)} bytes long; the limit is {max_bytes} bytes"
-                " (Limits.tool_result_bytes)"
+        return _bounded(result, f"{provider}.{name}", max_bytes)
+
+    async def _clone_call(self, provider: str, tool: str, args: bytes) -> bytes:
+        """A call whose values cross as by structured clone: of a connector, or of a function of ``this.env``."""
+        if not args[:1].isdigit():
+            raise ToolFailure(f"the argument of {provider}.{tool} has no form")
+        target = self._connectors.get(provider)
+        try:
+            if provider != ENV and target is None:
+                return await self._connector_by_dispatch(provider, tool, args)
+            value = (
+                await in_thread(decode_result, int(args[:1]), args[1:])
+                if len(args) > BESIDE_LOOP_BYTES
+                else (decode_result(int(args[:1]), args[1:]))
             )
-        return result
+            if provider == ENV:
+                function = self._functions.get(tool)
+                if function is None:
+                    raise ToolFailure(f'The RPC receiver does not implement the method "{tool[:MAX_NAME]}".')
+                answer = await self._threads.invoke(function, cast("list[object]", value), self._share)
+            else:
+                answer = await self._threads.invoke(cast(Tool, target), [tool, value], self._share)
+            form, text = encode_clone(answer)
+            return encode_json(f"{form}{text.decode('utf-8', 'surrogatepass')}")
+        except ToolFailure:
+            raise
+        except ValueRefused as error:
+            raise ToolFailure(f"{provider}.{tool}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise _failure_of(error) from error
+
+    async def _connector_by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes:
+        dispatch = self._dispatch
+        if dispatch is None:  # the constructor refuses this
+            raise ToolFailure(f'Tool "{tool}" not found')
+        answer = _read_answer(cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass"))))
+        if answer is None or not _CLONE_TEXT.match(answer):
+            raise ToolFailure(f"dispatch must answer the connector {provider} with a string of form and text")
+        return answer
 
     async def _by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes | None:
         dispatch = self._dispatch
@@ -125,6 +183,8 @@ class ToolTable:
 
     def _add(self, provider: Provider) -> None:
         name = provider.name
+        if name in self._connectors:
+            raise BadRequest(f"Duplicate name {name!r} (connector clashes with provider)")
         if not is_identifier(name) or is_reserved_word(name):
             raise BadRequest(f"Provider name {name!r} is not a valid JavaScript identifier")
         if name in self._tables:
@@ -148,7 +208,25 @@ class ToolTable:
             table[tool] = (tool, function)
         for short, tool in sanitized.items():
             table.setdefault(short, table[tool])
+        if not isinstance(provider.prelude, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BadRequest(f"Provider {name!r}: prelude must be a string, not {type(provider.prelude).__name__}")
         self._tables[name] = table
+        prelude = provider.prelude.encode("utf-8", "replace").decode()
+        self._specs.append(ProviderSpec(name, "then" in table, False, prelude))
+
+    def _add_connector(self, connector: Connector) -> None:
+        name = connector.name
+        if not is_identifier(name) or is_reserved_word(name):
+            raise BadRequest(f"Connector name {name!r} is not a valid JavaScript identifier")
+        if name in self._tables or name in self._connectors:
+            raise BadRequest(f"Duplicate name {name!r} (connector clashes with provider)")
+        if connector.call is None:
+            if self._dispatch is None:
+                raise BadRequest(f"Connector {name!r} has no call; pass dispatch= to serve it, or give a callable")
+        elif not callable(connector.call):
+            raise BadRequest(f"Connector {name!r}: call is not callable: {connector.call!r}")
+        self._connectors[name] = connector.call
+        self._specs.append(ProviderSpec(name, False, True))
 
     def _check(self, provider: str, tool: object, function: object) -> None:
         if not isinstance(tool, str) or not tool or len(tool) > MAX_NAME:
@@ -193,6 +271,15 @@ class ToolThreads:
 
         result: object = await in_thread(function, *args, on_end=release)
         return await cast(Awaitable[object], result) if inspect.isawaitable(result) else result
+
+
+def _bounded(result: bytes | None, what: str, max_bytes: int) -> bytes | None:
+    if result is not None and len(result) > max_bytes:
+        raise ToolFailure(
+            f"the result of {what} is {len(result)} bytes long; the limit is {max_bytes} bytes"
+            " (Limits.tool_result_bytes)"
+        )
+    return result
 
 
 def _read_answer(answer: object) -> bytes | None:

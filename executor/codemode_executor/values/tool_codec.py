@@ -36,6 +36,13 @@ _encode_json = msgspec.json.Encoder().encode
 _decode_json = msgspec.json.Decoder().decode
 
 
+@dataclasses.dataclass(frozen=True)
+class EnvFunction:
+    """Stands for a function of the host in what a program finds as ``this.env``."""
+
+    path: str
+
+
 class ValueRefused(ValueError):
     """A value cannot cross; the message names its path."""
 
@@ -195,6 +202,8 @@ def _plain_mapping(value: Mapping[object, object], path: str, depth: int) -> dic
 
 
 def _plain_object(value: object, path: str, depth: int) -> object:
+    if isinstance(value, EnvFunction):
+        return {TAG: "function", "data": value.path}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         members = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return _plain_mapping(cast(Mapping[object, object], members), path, depth)

@@ -14,10 +14,16 @@ from ..jail.report import JailReport, ProbeResult
 
 
 class ProviderSpec(msgspec.Struct, array_like=True, frozen=True):
-    """A namespace as the guest sees it. ``has_then``: a tool named ``then`` is declared."""
+    """A namespace as the guest sees it.
+
+    ``has_then``: a tool named ``then`` is declared. ``connector``: values cross as by structured clone. ``prelude``:
+    statements that run before the program.
+    """
 
     name: str
     has_then: bool
+    connector: bool = False
+    prelude: str = ""
 
 
 class ModuleSource(msgspec.Struct, array_like=True, frozen=True):
@@ -41,7 +47,11 @@ class RunLimits(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
-    """Run ``code``. ``env`` is a JSON object that the program finds as ``this.env``."""
+    """Run ``code``. ``env`` is a JSON object that the program finds as ``this.env``.
+
+    ``normalize``: do not run it; the result is upstream's normalised text of it. ``clones``: some of its calls answer
+    values as structured clone carries them.
+    """
 
     run: int
     code: str
@@ -49,10 +59,15 @@ class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
     env: bytes
     limits: RunLimits
     modules: list[ModuleSource] = []
+    normalize: bool = False
+    clones: bool = False
 
 
 class ToolDone(msgspec.Struct, tag="ok", array_like=True, frozen=True):
-    """A tool call succeeded; ``value`` is JSON, ``None`` for undefined."""
+    """A tool call succeeded.
+
+    ``value`` is JSON, ``None`` for undefined; for a connector, a JSON string of the digit of a form and text.
+    """
 
     run: int
     call: int
@@ -103,7 +118,7 @@ class Accepted(msgspec.Struct, tag="accepted", array_like=True, frozen=True):
 
 
 class Call(msgspec.Struct, array_like=True, frozen=True):
-    """One tool call; ``args`` is JSON, an array."""
+    """One tool call; ``args`` is JSON, an array; for a connector, the digit of a form and text."""
 
     call: int
     provider: str

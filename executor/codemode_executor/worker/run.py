@@ -101,15 +101,20 @@ class GuestRun:
         if self.state is not State.READING:
             return
         self._hint = reading.hint
+        if self._message.normalize:
+            value = msgspec.json.encode(reading.normalized)
+            self._conclude(self._outcome(wire.OUTCOME_RESULT, form=1, value=value))
+            return
         if not reading.ok:
             self._conclude(self._outcome(wire.OUTCOME_TEXT, name=reading.name, message=reading.message))
             return
         self.state = State.RUNNING
         self._script = Script(reading, [provider.name for provider in self._message.providers])
         self.isolate.on_failed_delivery(self._on_reply)
-        self.isolate.deliver(self._configuration(chunks=bool(reading.chunks)))
-        if reading.chunks:
-            self.isolate.evaluate(self._platform.chunks.script(reading.chunks), self._on_platform_reply)
+        chunks = ["clones", *reading.chunks] if self._message.clones else reading.chunks
+        self.isolate.deliver(self._configuration(chunks=bool(chunks)))
+        if chunks:
+            self.isolate.evaluate(self._platform.chunks.script(chunks), self._on_platform_reply)
         self.isolate.evaluate(self._script.source, self._on_reply)
 
     def end(self, kind: int, message: str) -> None:
@@ -196,7 +201,9 @@ class GuestRun:
         limits = self._limits
         config = {
             "kind": _CONFIGURE,
-            "providers": [{"name": p.name, "hasThen": p.has_then} for p in self._message.providers],
+            "providers": [
+                {"name": p.name, "hasThen": p.has_then, "connector": p.connector} for p in self._message.providers
+            ],
             "env": msgspec.Raw(self._message.env),
             "seed": struct.unpack("<4I", os.urandom(16)),
             "chunks": chunks,

@@ -47,6 +47,9 @@ const decodeBinary = (type, data) => {
   return type === 'ArrayBuffer' ? viewBuffer(bytes) : bytes
 }
 
+// Makes the functions of `this.env`; nothing else may hold any.
+let makeFunction
+
 const revive = (value) => {
   if (typeof value !== 'object' || value === null) return value
   if (isArray(value)) {
@@ -59,7 +62,9 @@ const revive = (value) => {
       const inner = value.value
       return typeof inner === 'object' && inner !== null && !isArray(inner) ? reviveMembers(inner) : revive(inner)
     }
-    if (hasOwn(value, 'data') && typeof value.data === 'string') return decodeBinary(type, value.data)
+    if (hasOwn(value, 'data') && typeof value.data === 'string') {
+      return type === 'function' && makeFunction !== undefined ? makeFunction(value.data) : decodeBinary(type, value.data)
+    }
   }
   return reviveMembers(value)
 }
@@ -75,7 +80,7 @@ const reviveMembers = (value) => {
 
 // What JSON.parse made has own data properties only, `__proto__` included: reading them runs no guest code. `refuse` is
 // told of an item whose value is not what it is tagged as; it is no reason to lose the others.
-export const parseMessage = (text, refuse) => {
+export const parseMessage = (text, refuse, envFunction) => {
   const items = jsonParse(text)
   if (!stringIncludes(text, TAG)) return items
   for (let i = 0; i < items.length; i++) {
@@ -83,9 +88,14 @@ export const parseMessage = (text, refuse) => {
     try {
       if (hasOwn(item, 'value')) item.value = revive(item.value)
       if (hasOwn(item, 'details')) item.details = revive(item.details)
-      if (hasOwn(item, 'env')) item.env = reviveMembers(item.env)
+      if (hasOwn(item, 'env')) {
+        makeFunction = envFunction
+        item.env = reviveMembers(item.env)
+      }
     } catch (error) {
       refuse(item, error)
+    } finally {
+      makeFunction = undefined
     }
   }
   return items

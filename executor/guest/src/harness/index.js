@@ -99,8 +99,9 @@ const configure = (config) => {
   limits.callsInFlight = config.callsInFlight
   const spaces = { __proto__: null }
   for (let i = 0; i < config.providers.length; i++) {
-    const { name, hasThen } = config.providers[i]
-    defineProperty(spaces, name, { __proto__: null, value: tools.namespace(name, hasThen), enumerable: true })
+    const { name, hasThen, connector } = config.providers[i]
+    const value = connector ? tools.connector(name) : tools.namespace(name, hasThen)
+    defineProperty(spaces, name, { __proto__: null, value, enumerable: true })
   }
   const realm = config.chunks ? createRealm(timers, config.env) : undefined
   if (realm !== undefined) define('__chunk__', (name, install) => void (realm.exports[name] = install(realm)))
@@ -108,6 +109,7 @@ const configure = (config) => {
     start = undefined
     delete globalThis.__start__
     delete globalThis.__chunk__
+    if (realm?.exports.clones !== undefined) tools.decodeClones(realm.exports.clones.decode)
     const launch = (extra) => {
       let program
       try {
@@ -124,7 +126,7 @@ const configure = (config) => {
 }
 
 const deliver = (text) => {
-  const items = parseMessage(text, refuseItem)
+  const items = parseMessage(text, refuseItem, tools.envFunction)
   for (let i = 0; i < items.length; i++) {
     const item = items[i]
     switch (item.kind) {

@@ -24,9 +24,13 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/
 
 const MAX_PATH = 200
 
+const RETURNED = { __proto__: null, what: 'The result cannot be returned: ', root: 'result' }
+export const ARGUMENT = { __proto__: null, what: 'The argument cannot be sent: ', root: 'argument' }
+let purpose = RETURNED
+
 const refuse = (path, what) => {
   const shown = path.length > MAX_PATH ? stringSlice(path, 0, MAX_PATH) + '…' : path
-  throw new ErrorCtor('The result cannot be returned: ' + shown + ' is ' + what)
+  throw new ErrorCtor(purpose.what + shown + ' is ' + what)
 }
 
 const member = (path, key) => path + (regExpTest(IDENTIFIER, key) ? '.' + key : '[' + jsonStringify(key) + ']')
@@ -214,14 +218,15 @@ const encodeRich = (value) => {
     return '["E","' + (isErrorName(name) ? name : 'Error') + '",' + text + ',""' + cause + ']'
   }
 
-  const root = child(value, 'result', 0)
+  const root = child(value, purpose.root, 0)
   let table = ''
   for (let i = 0; i < size; i++) table += (i > 0 ? ',' : '') + entries.get(i)
   return '{"root":' + root + ',"table":[' + table + ']}'
 }
 
 // { form, text }. Throws an Error that names the path of what cannot cross.
-export const encodeResult = (value) => {
+export const encodeResult = (value, why = RETURNED) => {
+  purpose = why
   if (value === undefined) return { form: UNDEFINED, text: '' }
   const text = encodePlain(value)
   return text === undefined ? { form: RICH, text: encodeRich(value) } : { form: PLAIN, text }

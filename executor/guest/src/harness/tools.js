@@ -2,13 +2,34 @@
 import { CALL, isClosed, send } from './channel.js'
 import { encodeArguments } from './codec.js'
 import { limits } from './limits.js'
+import { ARGUMENT, encodeResult } from './result.js'
 import {
-  ErrorCtor, PromiseCtor, ProxyCtor, defineProperty, hasOwn, safeMap, stringSlice, toWellFormed,
+  ErrorCtor, PromiseCtor, ProxyCtor, StringOf, defineProperty, hasOwn, safeMap, stringSlice, toWellFormed,
 } from './primordials.js'
 
 const MAX_NAME = 256
 
+// The name under which the host knows the functions of `this.env`; no provider can have it.
+const ENV = 'this.env'
+
+const encodeClone = (value) => {
+  const { form, text } = encodeResult(value, ARGUMENT)
+  return form + text
+}
+const encodeFirst = (args) => encodeClone(args[0])
+const encodeAll = (args) => encodeClone(args)
+
+// How a connector says that its host has stopped the run, or that a call failed.
+const CONTROL = '__codemode_control__'
+
+const refuseControl = (answer) => {
+  if (typeof answer !== 'object' || answer === null || !hasOwn(answer, CONTROL)) return
+  if (answer[CONTROL] === 'pause') throw new ErrorCtor('__CODEMODE_PAUSE__')
+  if (answer[CONTROL] === 'error') throw new ErrorCtor(StringOf(answer.message))
+}
+
 export const createTools = () => {
+  let decodeClone
   const pending = safeMap()
   let nextId = 0
   let inFlight = 0
@@ -24,15 +45,15 @@ export const createTools = () => {
     call.args = '' // sent; it may be large
   }
 
-  const start = (provider, tool, args, resolve, reject) => {
+  const start = (provider, tool, args, encode, resolve, reject) => {
     if (tool.length > MAX_NAME) throw new ErrorCtor('Tool "' + stringSlice(tool, 0, 64) + '…" not found')
-    const text = encodeArguments(args)
+    const text = encode(args)
     // UTF-16 units are a lower bound of the bytes; the worker and the host measure exactly.
     if (text.length > limits.argumentBytes) {
       throw new ErrorCtor('The arguments of ' + provider + '.' + tool + ' are ' + text.length +
         ' characters long; the limit is ' + limits.argumentBytes + ' bytes (Limits.argument_bytes)')
     }
-    const call = { id: nextId++, provider, tool: toWellFormed(tool), args: text, resolve, reject, next: null }
+    const call = { id: nextId++, provider, tool: toWellFormed(tool), args: text, clone: encode !== encodeArguments, resolve, reject, next: null }
     if (inFlight < limits.callsInFlight) return launch(call)
     if (last === null) first = call
     else last.next = call
@@ -54,11 +75,11 @@ export const createTools = () => {
     return call
   }
 
-  const makeTool = (provider, tool) => (...args) =>
+  const makeTool = (provider, tool, encode) => (...args) =>
     new PromiseCtor((resolve, reject) => {
       if (isClosed()) return
       try {
-        start(provider, tool, args, resolve, reject)
+        start(provider, tool, args, encode, resolve, reject)
       } catch (error) {
         reject(error)
       }
@@ -73,11 +94,20 @@ export const createTools = () => {
       get: (object, key) => {
         if (hasOwn(object, key)) return object[key]
         if (typeof key !== 'string' || (key === 'then' && !hasThen)) return undefined
-        return makeTool(name, key)
+        return makeTool(name, key, encodeArguments)
       },
     }
     return new ProxyCtor(target, handler)
   }
+
+  // As upstream's: only the first argument goes along, and nothing comes before the connector's methods.
+  const connector = (name) =>
+    new ProxyCtor({}, {
+      __proto__: null,
+      get: (_, key) => (typeof key === 'string' && key !== 'then' ? makeTool(name, key, encodeFirst) : undefined),
+    })
+
+  const envFunction = (path) => makeTool(ENV, path, encodeAll)
 
   const failure = (item) => {
     const error = new ErrorCtor(item.message)
@@ -93,7 +123,22 @@ export const createTools = () => {
   return {
     __proto__: null,
     namespace,
-    succeed: (id, value) => settle(id)?.resolve(value),
+    connector,
+    envFunction,
+    decodeClones: (decode) => void (decodeClone = decode),
+    succeed: (id, value) => {
+      const call = settle(id)
+      if (call === undefined) return
+      if (!call.clone) return call.resolve(value)
+      let answer
+      try {
+        answer = decodeClone(value)
+        if (call.provider !== ENV) refuseControl(answer)
+      } catch (error) {
+        return call.reject(error)
+      }
+      call.resolve(answer)
+    },
     fail: (id, item) => settle(id)?.reject(failure(item)),
   }
 }
