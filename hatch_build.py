@@ -13,7 +13,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-BUNDLES = ("harness.js", "reader.js")
+BUNDLES = ("harness.js", "reader.js", "typescript.js")
+BINARIES = ("typescript.wasm",)
 ASSETS = Path("executor/codemode_executor/worker/assets")
 GUEST = Path("executor/guest")
 HOW_TO_BUILD = "run `make bundles` (or `npm ci && npm run build` in executor/guest) and build again"
@@ -44,6 +45,9 @@ def check_bundles(root: Path) -> None:
     """
     guest = root / GUEST
     expected = source_digest(guest) if (guest / "src").is_dir() else None
+    for binary in BINARIES:
+        if not (root / ASSETS / binary).is_file():
+            raise BundlesError(f"guest bundle {ASSETS / binary} is missing: {HOW_TO_BUILD}")
     chunks = [path.parent.name for path in sorted((guest / "src" / "chunks").glob("*/chunk.json"))]
     for bundle in (*BUNDLES, *(f"chunks/{name}.js" for name in chunks)):
         path = root / ASSETS / bundle

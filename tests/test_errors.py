@@ -21,10 +21,13 @@ CODES = {
     "ExecutorError": "EXECUTOR_ERROR",
     "BadRequest": "BAD_REQUEST",
     "ExecutorClosed": "CLOSED",
+    "HandleCallFailed": "HANDLE_CALL_FAILED",
+    "HandleDisposed": "HANDLE_DISPOSED",
     "HardeningUnavailable": "HARDENING_UNAVAILABLE",
     "NestingLimit": "NESTING_LIMIT",
     "QueueFull": "QUEUE_FULL",
     "QueueTimeout": "QUEUE_TIMEOUT",
+    "RetainedLimit": "RETAINED_LIMIT",
     "WorkerCrashed": "WORKER_CRASHED",
     "WorkerStartFailed": "WORKER_START_FAILED",
 }

@@ -24,6 +24,7 @@ from codemode_executor import (
     pool,
 )
 from codemode_executor.process import WorkerProcess
+from codemode_executor.request import Request
 from codemode_executor.run import HostRun, NotAccepted
 from codemode_executor.tools import ToolTable, ToolThreads
 from codemode_executor.usage import resident_bytes
@@ -403,8 +404,10 @@ async def test_a_run_handed_to_a_worker_that_is_gone_already(monkeypatch: pytest
         await worker.start(cast(Zygote, zygotes))
         worker.kill()
         await worker.gone()
-        run = HostRun(1, worker, ToolTable([], None, ToolThreads()), SHORT, None, contextvars.copy_context())
-        run.start("1", b"{}")
+        table = ToolTable([], None, ToolThreads())
+        request = Request(code="1", table=table, env=b"{}", limits=SHORT, on_log=None, tenant=None)
+        run = HostRun(1, worker, request, contextvars.copy_context(), 60.0)
+        run.start()
         with pytest.raises(NotAccepted):
             await asyncio.wait_for(run.wait(), 2)
     finally:

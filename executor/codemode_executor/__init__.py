@@ -22,16 +22,20 @@ from .errors import (
     BadRequest,
     ExecutorClosed,
     ExecutorError,
+    HandleCallFailed,
+    HandleDisposed,
     HardeningUnavailable,
     NestingLimit,
     QueueFull,
     QueueTimeout,
+    RetainedLimit,
     WorkerCrashed,
     WorkerStartFailed,
 )
 from .executor import IsolateExecutor, execute_sync
 from .limits import Limits
 from .pool import PoolStats
+from .retained import Handle, Retained
 from .values import ValueRefused, decode_args, encode_value
 from .values.result_codec import JSError, JSRegExp
 
@@ -45,6 +49,9 @@ __all__ = [
     "ExecuteResult",
     "ExecutorClosed",
     "ExecutorError",
+    "Handle",
+    "HandleCallFailed",
+    "HandleDisposed",
     "HardeningUnavailable",
     "IsolateExecutor",
     "JSError",
@@ -58,6 +65,8 @@ __all__ = [
     "Provider",
     "QueueFull",
     "QueueTimeout",
+    "Retained",
+    "RetainedLimit",
     "Tool",
     "Usage",
     "ValueRefused",

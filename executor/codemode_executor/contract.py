@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from .jail import JailReport, ProbeResult, ThreadStatus
+
+if TYPE_CHECKING:
+    from .retained import Retained
 
 #: A tool of a provider: called with the program's arguments, positionally. Its result is encoded as JSON.
 Tool = Callable[..., Any]
@@ -153,6 +156,7 @@ class ExecuteResult(msgspec.Struct, frozen=True, kw_only=True):
         logs: what it logged, in order, each line with its level unless that is ``log``.
         detail: more about how it ended.
         usage: what it used.
+        retained: what holds the functions in ``result`` alive, where there are any and ``retain_handles`` was set.
 
     Mirrors upstream's ``ExecuteResult`` (``result``, ``error``, ``logs``); ``detail`` and ``usage`` are additions.
     """
@@ -162,6 +166,7 @@ class ExecuteResult(msgspec.Struct, frozen=True, kw_only=True):
     logs: list[str] = []
     detail: Detail = Detail()
     usage: Usage = Usage()
+    retained: Retained | None = None
 
 
 class EngineReport(msgspec.Struct, frozen=True, kw_only=True):

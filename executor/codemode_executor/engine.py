@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import itertools
 import os
 import time
 import weakref
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
 
 from .contract import EngineReport
-from .errors import ExecutorClosed
-from .limits import Limits
+from .errors import ExecutorClosed, RetainedLimit
 from .pool import Pool, PoolSettings
-from .run import Ending, HostRun, NotAccepted, OnLog
-from .tools import ToolTable, ToolThreads
-from .wire.messages import ModuleSource
+from .process import WorkerProcess
+from .request import Request
+from .run import Ending, HostRun, NotAccepted
+from .tools import ToolThreads
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
@@ -32,29 +32,17 @@ _depths: contextvars.ContextVar[Mapping[int, int]] = contextvars.ContextVar("cod
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True)
-class Request:
-    """A run as it was asked for, validated."""
-
-    code: str
-    table: ToolTable
-    env: bytes
-    limits: Limits
-    on_log: OnLog | None
-    tenant: str | None
-    modules: list[ModuleSource] = field(default_factory=list[ModuleSource])
-    normalize: bool = False
-
-
 class Engine:
     """Args:
     settings: of the pool.
     tool_threads: threads for tools that are plain functions.
+    max_retained: runs whose handles are alive, at the same time.
+    retained_idle_s: how long one is kept without a call.
     """
 
     _tokens = itertools.count(1)
 
-    def __init__(self, settings: PoolSettings, tool_threads: int) -> None:
+    def __init__(self, settings: PoolSettings, tool_threads: int, max_retained: int, retained_idle_s: float) -> None:
         self.loop = asyncio.get_running_loop()
         self.pid = os.getpid()
         self.threads = ToolThreads(tool_threads)
@@ -63,6 +51,9 @@ class Engine:
         self._ids = itertools.count(1)
         self._runs: set[HostRun] = set()
         self._trailing: set[HostRun] = set()  # over, with tool calls that nobody awaited
+        self._max_retained = max_retained
+        self._retained_idle_s = retained_idle_s
+        self._retaining = 0
         self._closed = False
         self._guard = _until_the_loop_ends(self)
         _start(self._guard)
@@ -83,6 +74,29 @@ class Engine:
         Raises:
             ExecutorError: any fault of the machinery.
         """
+        if not request.retain:
+            return await self._execute(request)
+        if self._retaining >= self._max_retained:
+            raise RetainedLimit(
+                f"{self._retaining} runs are retained; the limit is {self._max_retained} (max_retained): dispose some",
+                self._max_retained,
+            )
+        self._retaining += 1
+        kept = False
+        try:
+            run, ending, waited = await self._execute(request)
+            kept = run.retained
+            if kept:
+                run.when_over(self._one_less_retained)
+            return run, ending, waited
+        finally:
+            if not kept:
+                self._retaining -= 1
+
+    def _one_less_retained(self) -> None:
+        self._retaining -= 1
+
+    async def _execute(self, request: Request) -> tuple[HostRun, Ending, float]:
         depths = _depths.get({})
         depth = depths.get(self._token, 0)
         context = contextvars.copy_context()
@@ -94,10 +108,10 @@ class Engine:
                 self.pool.release(worker, None)
                 raise ExecutorClosed("the executor was closed while the run waited for a worker")
             waited = time.monotonic() - queued
-            run = HostRun(next(self._ids), worker, request.table, request.limits, request.on_log, context)
+            run = HostRun(next(self._ids), worker, request, context, self._retained_idle_s)
             self._runs.add(run)
             try:
-                run.start(request.code, request.env, request.modules, normalize=request.normalize)
+                run.start()
                 return run, await run.wait(), waited
             except NotAccepted:
                 # The worker died before it took the run. Nothing has run, so another one may.
@@ -107,10 +121,16 @@ class Engine:
                 run.cancel()
                 raise
             finally:
-                self._runs.discard(run)
-                self.pool.release(worker, run.wall_s)
-                self._trail(run)
+                if run.retained:
+                    run.when_over(functools.partial(self._let_go, run, worker))
+                else:
+                    self._let_go(run, worker)
         raise AssertionError("unreachable")
+
+    def _let_go(self, run: HostRun, worker: WorkerProcess) -> None:
+        self._runs.discard(run)
+        self.pool.release(worker, None if run.retained else run.wall_s)
+        self._trail(run)
 
     def _trail(self, run: HostRun) -> None:
         """Keep a run whose tool calls go on, so that they are ended with the engine."""

@@ -5,10 +5,13 @@ A program that fails is an outcome: ``execute`` returns it in the envelope. What
     ExecutorError                code
     ├── BadRequest               BAD_REQUEST            the arguments of a call are unusable
     ├── ExecutorClosed           CLOSED                 the executor was closed, or its event loop ended
+    ├── HandleCallFailed         HANDLE_CALL_FAILED     a function that a program returned threw when it was called
+    ├── HandleDisposed           HANDLE_DISPOSED        the handle of a function is not alive any more
     ├── HardeningUnavailable     HARDENING_UNAVAILABLE  a required layer of the jail is not to be had
     ├── NestingLimit             NESTING_LIMIT          a run was started from a tool of a run of a tool of …
     ├── QueueFull                QUEUE_FULL             too many runs wait for a worker already
     ├── QueueTimeout             QUEUE_TIMEOUT          the run waited too long for a worker
+    ├── RetainedLimit            RETAINED_LIMIT         too many runs are retained already
     ├── WorkerCrashed            WORKER_CRASHED         the run's worker process died
     └── WorkerStartFailed        WORKER_START_FAILED    no worker process can be started
 
@@ -40,6 +43,28 @@ class ExecutorClosed(ExecutorError):
     """The executor is closed, or was closed while the run was in flight."""
 
     code = "CLOSED"
+
+
+class HandleCallFailed(ExecutorError):
+    """A function that a program returned was called, and threw.
+
+    Attributes:
+        name: ``name`` of what it threw, for example ``TypeError``; empty if it has none.
+        stack: its stack in the program's own lines; empty if there is none.
+    """
+
+    code = "HANDLE_CALL_FAILED"
+
+    def __init__(self, message: str, name: str = "", stack: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.stack = stack
+
+
+class HandleDisposed(ExecutorError):
+    """The handle of a function is not alive any more: it was disposed, or its isolate ended."""
+
+    code = "HANDLE_DISPOSED"
 
 
 class HardeningUnavailable(ExecutorError):
@@ -120,6 +145,20 @@ class WorkerStartFailed(ExecutorError):
     """A worker process could not be started; the message carries the reason it gave."""
 
     code = "WORKER_START_FAILED"
+
+
+class RetainedLimit(ExecutorError):
+    """Too many runs are retained already; nothing has run.
+
+    Attributes:
+        limit: how many may be.
+    """
+
+    code = "RETAINED_LIMIT"
+
+    def __init__(self, message: str, limit: int = 0) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class WorkerCrashed(ExecutorError):

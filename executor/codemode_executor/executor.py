@@ -11,13 +11,15 @@ from typing import Self, cast
 
 from . import jail, machine
 from .contract import Connector, Detail, Dispatch, EngineReport, ExecuteResult, Module, Provider, Usage
-from .engine import Engine, Request
+from .engine import Engine
 from .environment import encode_env
 from .errors import BadRequest, ExecutorClosed, WorkerCrashed
 from .limits import Limits
 from .modules import encode_modules
 from .pool import Isolation, PoolSettings, PoolStats
-from .run import Ending, HostRun, OnLog
+from .request import OnLog, Request
+from .retained import Retained, decode_with_handles
+from .run import Ending, HostRun
 from .threads import BESIDE_LOOP_BYTES, in_thread
 from .tools import ToolTable
 from .values import ValueRefused, decode_result
@@ -44,6 +46,8 @@ class IsolateExecutor:
             have, for each depth of nesting up to 4, as many workers again, so that they never wait for their callers.
         max_queue: runs that may wait for a worker; a further one raises ``QueueFull``.
         queue_timeout_s: how long one may wait, in seconds; then it raises ``QueueTimeout``.
+        max_retained: runs whose handles are alive, at the same time; each holds a worker. See ``retain_handles``.
+        retained_idle_s: how long a retained run is kept without a call, in seconds.
         idle_s: how long a worker beyond ``min_workers`` is kept without work, in seconds.
         runs_per_worker: runs after which a worker is replaced.
         zygote_forks, zygote_age_s: forks, and seconds, after which the process that workers are forked from is renewed,
@@ -72,6 +76,8 @@ class IsolateExecutor:
         zygote_forks: int = 256,
         zygote_age_s: float = 900.0,
         tool_threads: int = 64,
+        max_retained: int = 16,
+        retained_idle_s: float = 60.0,
         allow_overcommit: bool = False,
     ) -> None:
         self._limits = limits or Limits()
@@ -87,10 +93,12 @@ class IsolateExecutor:
         _count("runs_per_worker", runs_per_worker, 1, 1_000_000_000)
         _count("zygote_forks", zygote_forks, 1, 1_000_000_000)
         _count("tool_threads", tool_threads, 1, 10_000)
+        _count("max_retained", max_retained, 0, 10_000)
         for name, seconds in (
             ("queue_timeout_s", queue_timeout_s),
             ("idle_s", idle_s),
             ("zygote_age_s", zygote_age_s),
+            ("retained_idle_s", retained_idle_s),
         ):
             _seconds(name, seconds)
         if not allow_overcommit:
@@ -109,6 +117,8 @@ class IsolateExecutor:
             zygote_age_s=zygote_age_s,
         )
         self._tool_threads = tool_threads
+        self._max_retained = max_retained
+        self._retained_idle_s = retained_idle_s
         self._engine: Engine | None = None
         self._closed = False
 
@@ -132,6 +142,7 @@ class IsolateExecutor:
         limits: Limits | None = None,
         on_log: OnLog | None = None,
         tenant: str | None = None,
+        retain_handles: bool = False,
     ) -> ExecuteResult:
         """Run one program.
 
@@ -145,6 +156,8 @@ class IsolateExecutor:
                 its name says otherwise: ``.json``, ``.cjs``, ``.txt``, ``.md``, ``.html``.
             limits: tighter bounds for this run; a bound that is wider than the executor's has no effect.
             on_log: called on the event loop with every log line as it arrives.
+            retain_handles: functions in the result become ``Handle`` objects, which run in the isolate until
+                ``ExecuteResult.retained`` is disposed. Without it a function in a result is an error.
             tenant: on whose behalf. Waiting runs of different tenants are admitted in turn.
 
         Returns:
@@ -153,6 +166,7 @@ class IsolateExecutor:
         Raises:
             BadRequest: an argument is unusable; nothing has run.
             QueueFull, QueueTimeout: no worker was to be had in time; nothing has run.
+            RetainedLimit: ``retain_handles`` is set, and ``max_retained`` runs are retained already; nothing has run.
             NestingLimit: started from inside a tool call, more than 4 deep; nothing has run.
             WorkerStartFailed, HardeningUnavailable: no worker can be started; nothing has run.
             WorkerCrashed: the worker died during the run for a reason that is not a bound of it.
@@ -172,6 +186,7 @@ class IsolateExecutor:
             on_log=on_log,
             tenant=tenant,
             modules=encode_modules(modules, bounds),
+            retain=bool(retain_handles),
         )
         run, ending, queue_s = await engine.execute(request)
         if len(ending.value) > BESIDE_LOOP_BYTES:
@@ -235,7 +250,9 @@ class IsolateExecutor:
         if engine is None or not engine.usable:
             if engine is not None:
                 engine.abandon()
-            engine = self._engine = Engine(self._settings, self._tool_threads)
+            engine = self._engine = Engine(
+                self._settings, self._tool_threads, self._max_retained, self._retained_idle_s
+            )
         elif engine.loop is not asyncio.get_running_loop():
             raise BadRequest("the executor serves another event loop, which is still open; make one for this loop")
         return engine
@@ -333,11 +350,13 @@ def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
     logs = [str(line) for line in run.logs]
     if ending.kind == wire.OUTCOME_RESULT:
         try:
-            result = decode_result(ending.form, ending.value)
+            result = decode_with_handles(run, ending.form, ending.value)
         except ValueRefused as error:
+            run.dispose()
             message = f"the result cannot be decoded: {error}"
             return ExecuteResult(error=message, logs=logs, detail=Detail(name="Error"), usage=usage)
-        return ExecuteResult(result=result, logs=logs, detail=Detail(hint=ending.hint), usage=usage)
+        retained = Retained(run) if run.retained else None
+        return ExecuteResult(result=result, logs=logs, detail=Detail(hint=ending.hint), usage=usage, retained=retained)
     message = ending.message
     if ending.kind == wire.OUTCOME_TEXT and ending.name:
         message = f"{ending.name}: {message}"

@@ -405,13 +405,15 @@ class Pool:
     # --- what processes are made of -----------------------------------------------------------------------------------
 
     def _frame_bytes(self) -> int:
+        """The largest message that a worker may send."""
         limits = self._settings.limits
-        largest = max(limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes, limits.log_bytes)
-        # A run's own message carries its program and its modules beside its environment.
-        return largest + limits.program_bytes + limits.module_bytes + _FRAME_SLACK
+        return (
+            max(limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes, limits.log_bytes) + _FRAME_SLACK
+        )
 
     def _setup(self) -> wire.Setup:
-        memory = self._settings.limits.memory_mb
+        limits = self._settings.limits
+        memory = limits.memory_mb
         return wire.Setup(
             v8_flags=[
                 "--single-threaded",
@@ -423,7 +425,8 @@ class Pool:
             hardening=self._settings.hardening,
             data_headroom_bytes=_DATA_HEADROOM + 2 * memory * MIB,
             memory_bytes=memory * MIB,
-            max_frame_bytes=self._frame_bytes(),
+            # A run's own message carries its program and its modules beside its environment.
+            max_frame_bytes=self._frame_bytes() + limits.program_bytes + limits.module_bytes,
             seccomp_action=self._settings.seccomp_action,
             one_run=self._settings.isolation == "process",
         )

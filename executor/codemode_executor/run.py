@@ -13,10 +13,12 @@ from enum import Enum
 import msgspec
 
 from .contract import Bound, LogLine
-from .errors import ExecutorClosed, ExecutorError, WorkerCrashed
+from .errors import ExecutorClosed, ExecutorError, HandleCallFailed, HandleDisposed, WorkerCrashed
 from .limits import GRACE_S, MIB, Limits
 from .process import ProtocolError, WorkerProcess, describe_exit
-from .tools import MAX_NAME, ToolFailure, ToolTable
+from .request import Request
+from .retained import Invocations
+from .tools import MAX_NAME, ToolFailure
 from .usage import processor_seconds, resident_bytes
 from .wire import messages as wire
 from .zygote import Exit
@@ -36,8 +38,6 @@ _CUT_OFF = "The process was ended with the program: log lines of its last 10 ms 
 _NOTICE = wire.LEVELS.index("notice")
 
 _log = logging.getLogger("codemode_executor")
-
-OnLog = Callable[[LogLine], None]
 
 
 class NotAccepted(WorkerCrashed):
@@ -80,20 +80,18 @@ class HostRun:
     """Args:
     run_id: unique within the executor.
     worker: an idle worker; it is busy from now on.
-    table: who serves tool calls.
-    limits: the bounds of this run.
-    on_log: called with every line as it arrives.
+    request: what to run.
     context: the caller's; every tool call runs in a copy of it.
+    retained_idle_s: how long a retained run is kept without a call.
     """
 
     def __init__(
         self,
         run_id: int,
         worker: WorkerProcess,
-        table: ToolTable,
-        limits: Limits,
-        on_log: OnLog | None,
+        request: Request,
         context: contextvars.Context,
+        retained_idle_s: float,
     ) -> None:
         self.id = run_id
         self.state = RunState.RUNNING
@@ -107,10 +105,12 @@ class HostRun:
         self.accepted = False
         self.ended = 0.0
         self.tasks: set[asyncio.Task[None]] = set()
+        self.retained = False
+        self._request = request
         self._worker = worker
-        self._table = table
-        self._limits = limits
-        self._on_log = on_log
+        self._table = request.table
+        self._limits = limits = request.limits
+        self._on_log = request.on_log
         self._context = context
         self._loop = asyncio.get_running_loop()
         self._ending: asyncio.Future[Ending] = self._loop.create_future()
@@ -129,17 +129,22 @@ class HostRun:
         self._in_transit = 2 * max(limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes)
         self._dropped = False
         self._cpu_before: float | None = None
+        self._retained_idle_s = retained_idle_s
+        self._invocations: Invocations | None = None
+        self._disposed = ""
+        self._over: asyncio.Future[None] = self._loop.create_future()
 
     # --- the host -----------------------------------------------------------------------------------------------------
 
-    def start(self, code: str, env: bytes, modules: list[wire.ModuleSource], *, normalize: bool = False) -> None:
+    def start(self) -> None:
         """Hand the program to the worker."""
         limits = self._limits
+        request = self._request
         message = wire.Run(
             self.id,
-            code,
+            request.code,
             self._table.specs(),
-            env,
+            request.env,
             wire.RunLimits(
                 timeout_s=limits.timeout_s,
                 argument_bytes=limits.argument_bytes,
@@ -149,12 +154,13 @@ class HostRun:
                 tool_calls=limits.tool_calls,
                 tool_calls_in_flight=limits.tool_calls_in_flight,
             ),
-            modules,
-            normalize,
+            request.modules,
+            request.normalize,
             self._table.clones,
+            request.retain,
         )
         self.started = time.monotonic()
-        self.bytes_in += len(code.encode()) + sum(len(module.source) for module in modules)
+        self.bytes_in += len(request.code.encode()) + sum(len(module.source) for module in request.modules)
         self._deadline = self._loop.call_later(_ACCEPT_TIMEOUT_S, self._not_accepted)
         self._watch_timer = self._loop.call_later(_WATCH_S, self._watch)
         if limits.cpu_s is not None:
@@ -324,6 +330,8 @@ class HostRun:
             self._end(self._verdict)  # the end was decided before this came
             return
         self.bytes_out += len(value)
+        if outcome.retained and (self.retained or not self._request.retain or outcome.kind != wire.OUTCOME_RESULT):
+            raise ProtocolError("a run is retained that was not to be")
         bound = _BOUNDS.get(outcome.kind)
         if outcome.kind == wire.OUTCOME_MEMORY:
             ending = _memory_ending(self._limits, None, outcome.cpu_s)
@@ -339,9 +347,90 @@ class HostRun:
                 bound=bound,
                 cpu_s=outcome.cpu_s,
             )
+        if outcome.retained:
+            self._retain(ending)
+            return
         if bound is not None:
             self.cancel_tools()
         self._end(ending)
+
+    # --- after the answer, of a run that is retained ------------------------------------------------------------------
+
+    def _retain(self, ending: Ending) -> None:
+        self.retained = True
+        self.ended = time.monotonic()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._invocations = Invocations(self._loop, self._retained_idle_s, self._retired)
+        if not self._ending.done():
+            self._ending.set_result(ending)
+
+    @property
+    def disposed(self) -> str:
+        """Why handles are dead; empty while they are not."""
+        return self._disposed
+
+    def argument_bytes(self) -> int:
+        """Bound of a call's arguments."""
+        return self._limits.argument_bytes
+
+    async def invoke(self, handle: int, args: bytes, timeout_s: float | None) -> tuple[int, bytes]:
+        """Call a function of the program: ``(form, value)`` of its answer.
+
+        Raises:
+            HandleCallFailed: it threw.
+            HandleDisposed: the run is over, or ends before it answers.
+        """
+        if self._disposed or self._invocations is None:
+            raise HandleDisposed(self._disposed or "the handle was disposed")
+        limit_s = self._limits.timeout_s if timeout_s is None else timeout_s
+        self.bytes_in += len(args)
+        number, answer = self._invocations.begin(limit_s + GRACE_S, self._overdue)
+        await self._worker.writable()
+        self._worker.send(wire.Invoke(self.id, number, handle, args, limit_s))
+        return await answer
+
+    def release(self, handle: int) -> None:
+        """A function will not be called any more."""
+        if not self._disposed:
+            self._worker.send(wire.Release(self.id, [handle]))
+
+    def dispose(self, reason: str = "the handle was disposed") -> None:
+        """End a retained run. Once is enough."""
+        if not self._disposed:
+            self._disposed = reason
+            if self._invocations is not None:
+                self._invocations.end(reason)
+            self.cancel()
+
+    def _retired(self) -> None:
+        self.dispose(f"the handle was disposed: nothing was called for {self._retained_idle_s:g} s")
+
+    async def over(self) -> None:
+        """Wait until nothing of the program runs any more."""
+        await asyncio.shield(self._over)
+
+    def when_over(self, done: Callable[[], None]) -> None:
+        """``done`` is called when nothing of the program runs any more."""
+        self._over.add_done_callback(lambda _: done())
+
+    def on_invoked(self, answer: wire.Invoked | wire.InvokeFailed) -> None:
+        """A function of the program has answered."""
+        settled: tuple[int, bytes] | Exception
+        if isinstance(answer, wire.Invoked):
+            if len(answer.value) > self._limits.result_bytes:
+                raise ProtocolError("an answer beyond its bounds")
+            self.bytes_out += len(answer.value)
+            settled = (answer.form, answer.value)
+        else:
+            if len(answer.name) + len(answer.message) + len(answer.stack) > _OUTCOME_CHARS:
+                raise ProtocolError("an answer beyond its bounds")
+            text = answer.message or "the function failed without a message"
+            settled = HandleCallFailed(text, answer.name, answer.stack)
+        if self._disposed:
+            return
+        if self._invocations is None or not self._invocations.settle(answer.invocation, settled):
+            raise ProtocolError(f"an answer to call {answer.invocation}, which was not made")
 
     def _hint(self, outcome: wire.Outcome) -> str:
         """What helps the author of a program whose outcome alone does not."""
@@ -455,19 +544,25 @@ class HostRun:
         )
 
     def _end(self, ending: Ending) -> None:
-        if self._settle() and not self._ending.done():
+        if self._settle(ending.message) and not self._ending.done():
             self._ending.set_result(ending)
 
     def _fail(self, error: ExecutorError) -> None:
-        if self._settle() and not self._ending.done():
+        if self._settle(str(error)) and not self._ending.done():
             self._ending.set_exception(error)
             self._ending.exception()  # a cancelled caller does not collect it
 
-    def _settle(self) -> bool:
+    def _settle(self, reason: str) -> bool:
         if self.state is RunState.OVER:
             return False
         self.state = RunState.OVER
-        self.ended = time.monotonic()
+        if self._invocations is not None:
+            self._disposed = self._disposed or f"the handle is dead: {reason}"
+            self._invocations.end(self._disposed)
+            self.cancel_tools()
+        else:
+            self.ended = time.monotonic()
+        self._over.set_result(None)
         if self._tools_since:
             self.tool_s += self.ended - self._tools_since
             self._tools_since = 0.0

@@ -13,6 +13,7 @@ import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promise
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
+import { amaroPlugin, amaroWasm } from "./src/typescript/amaro.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const assets = path.join(here, "..", "codemode_executor", "worker", "assets");
@@ -51,6 +52,7 @@ const BUNDLES = {
   harness: { entry: "src/harness/index.js" },
   // The reader is mostly acorn, and every worker pays for parsing it once.
   reader: { entry: "src/reader/index.js", minify: true },
+  typescript: { entry: "src/typescript/index.js", minify: true },
 };
 for (const name of chunkNames) {
   BUNDLES[`chunks/${name}`] = {
@@ -101,10 +103,24 @@ async function licences(metafile) {
   for (const name of [...packages].sort()) {
     const root = path.join(here, "node_modules", name);
     const { version } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8"));
-    const licence = await readFile(path.join(root, "LICENSE"), "utf8");
+    const licence = await licenceOf(root);
     text += `/*!\n${name} ${version}\n\n${licence.replaceAll("*/", "* /").trim()}\n*/\n`;
   }
   return text;
+}
+
+// A package may have a licence of its own and one of what it was built from.
+async function licenceOf(root) {
+  const texts = [];
+  for (const file of ["LICENSE", "LICENSE.md", "dist/LICENSE"]) {
+    try {
+      texts.push(await readFile(path.join(root, file), "utf8"));
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+    }
+  }
+  if (texts.length === 0) throw new Error(`${root} has no licence`);
+  return texts.join("\n\n");
 }
 
 async function build(name, digest) {
@@ -125,20 +141,24 @@ async function build(name, digest) {
     minifyWhitespace: minify,
     // mini-racer's errors quote the whole line.
     lineLimit: minify ? 500 : 0,
-    plugins: [manifestPlugin],
+    plugins: [manifestPlugin, amaroPlugin],
     // The outer function keeps esbuild's `var bundle` from becoming a global.
     banner: { js: wrap[0] },
     footer: { js: wrap[1] },
   });
   const header = `// ${name}.js guest-sources sha256:${digest}\n`;
-  const text = header + (await licences(result.metafile)) + result.outputFiles[0].text;
-  const target = path.join(assets, `${name}.js`);
+  await emit(`${name}.js`, header + (await licences(result.metafile)) + result.outputFiles[0].text);
+  if (name === "typescript") await emit("typescript.wasm", await amaroWasm());
+}
+
+async function emit(name, content) {
+  const target = path.join(assets, name);
   await mkdir(path.dirname(target), { recursive: true });
   // A worker that starts during a build must see a whole file, the old one or the new one.
   const partial = `${target}.${process.pid}.tmp`;
-  await writeFile(partial, text);
+  await writeFile(partial, content);
   await rename(partial, target);
-  console.log(`${path.relative(process.cwd(), target)}  ${(text.length / 1024).toFixed(1)} KiB`);
+  console.log(`${path.relative(process.cwd(), target)}  ${(content.length / 1024).toFixed(1)} KiB`);
 }
 
 const asked = process.argv.slice(2).flatMap((name) => {

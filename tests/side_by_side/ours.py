@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from codemode_executor import BadRequest, IsolateExecutor, Limits, Provider
-from codemode_executor.engine import Request
 from codemode_executor.modules import encode_modules
+from codemode_executor.request import Request
 from codemode_executor.run import Ending, HostRun
 from codemode_executor.tools import ToolTable
 from codemode_executor.values import encode_value

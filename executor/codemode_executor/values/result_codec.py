@@ -21,6 +21,7 @@ Error                                 ``JSError``
 ArrayBuffer, Uint8Array, DataView     ``bytes``
 other typed arrays                    ``list`` of numbers
 boxed primitives                      the primitive
+function                              a ``Handle``, where the run is retained
 ====================================  =========================================================
 
 Cycles and objects that are reached twice stay what they are, for lists and dicts.
@@ -43,6 +44,8 @@ from .tool_codec import ValueRefused, decode_json
 UNDEFINED = 0
 PLAIN = 1
 RICH = 2
+
+MakeHandle = Callable[[int], object]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MAX_SPARSE = 1_000_000
@@ -84,12 +87,13 @@ class JSError(msgspec.Struct):
     cause: object = None
 
 
-def decode_result(form: int, value: bytes) -> object:
+def decode_result(form: int, value: bytes, handle: MakeHandle | None = None) -> object:
     """The result as a Python value.
 
     Args:
         form: 0 for undefined, 1 for plain JSON, 2 for the rich form.
         value: the encoded result, UTF-8.
+        handle: makes what stands for a function of that number.
 
     Raises:
         ValueRefused: it is not what the harness writes, or nests too deeply for Python.
@@ -108,23 +112,29 @@ def decode_result(form: int, value: bytes) -> object:
     if not isinstance(table, list) or "root" not in fields:
         raise ValueRefused("a rich result lacks its root or its table")
     try:
-        return _Reader(cast(list[object], table)).child(fields["root"])
+        return _Reader(cast(list[object], table), handle).child(fields["root"])
     except RecursionError:
         raise ValueRefused("the result nests too deeply to be decoded") from None
 
 
 class _Reader:
-    def __init__(self, table: list[object]) -> None:
+    def __init__(self, table: list[object], handle: MakeHandle | None) -> None:
         self._table = table
+        self._handle = handle
         self._made: dict[int, object] = {}
         self._open: set[int] = set()
 
     def child(self, node: object) -> object:
         if isinstance(node, list):
-            return _leaf(cast(list[object], node))
+            return self._leaf(cast(list[object], node))
         if isinstance(node, dict):
             return self._object(cast(dict[str, object], node).get("r"))
         return node
+
+    def _leaf(self, node: list[object]) -> object:
+        if len(node) == 2 and node[0] == "h" and self._handle is not None:
+            return self._handle(_count(node[1]))
+        return _leaf(node)
 
     def _object(self, number: object) -> object:
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(self._table):

@@ -50,7 +50,7 @@ class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
     """Run ``code``. ``env`` is a JSON object that the program finds as ``this.env``.
 
     ``normalize``: do not run it; the result is upstream's normalised text of it. ``clones``: some of its calls answer
-    values as structured clone carries them.
+    values as structured clone carries them. ``retain``: functions in the result become handles.
     """
 
     run: int
@@ -61,6 +61,7 @@ class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
     modules: list[ModuleSource] = []
     normalize: bool = False
     clones: bool = False
+    retain: bool = False
 
 
 class ToolDone(msgspec.Struct, tag="ok", array_like=True, frozen=True):
@@ -89,7 +90,24 @@ class Cancel(msgspec.Struct, tag="cancel", array_like=True, frozen=True):
     run: int
 
 
-ToWorker = Run | ToolDone | ToolFailed | Cancel
+class Invoke(msgspec.Struct, tag="invoke", array_like=True, frozen=True):
+    """Call a function of a retained run; ``args`` is the digit of a form and the text of an array."""
+
+    run: int
+    invocation: int
+    handle: int
+    args: bytes
+    timeout_s: float
+
+
+class Release(msgspec.Struct, tag="release", array_like=True, frozen=True):
+    """The host will not call these functions any more."""
+
+    run: int
+    handles: list[int]
+
+
+ToWorker = Run | ToolDone | ToolFailed | Cancel | Invoke | Release
 
 # --- worker to supervisor ---------------------------------------------------------------------------------------------
 
@@ -153,7 +171,10 @@ OUTCOME_TEXT = 8  # the text is not a program
 
 
 class Outcome(msgspec.Struct, tag="outcome", array_like=True, frozen=True):
-    """The run is over. ``value`` is the result in ``form``: 0 none, 1 plain JSON, 2 rich (``values.result_codec``)."""
+    """The run is over. ``value`` is the result in ``form``: 0 none, 1 plain JSON, 2 rich (``values.result_codec``).
+
+    ``retained``: the program has answered and goes on, until the host ends it; a second outcome says that it is over.
+    """
 
     run: int
     kind: int
@@ -164,6 +185,26 @@ class Outcome(msgspec.Struct, tag="outcome", array_like=True, frozen=True):
     stack: str
     cpu_s: float
     hint: str = ""
+    retained: bool = False
+
+
+class Invoked(msgspec.Struct, tag="invoked", array_like=True, frozen=True):
+    """A function of a retained run has answered."""
+
+    run: int
+    invocation: int
+    form: int
+    value: bytes
+
+
+class InvokeFailed(msgspec.Struct, tag="invoke_failed", array_like=True, frozen=True):
+    """A function of a retained run has thrown."""
+
+    run: int
+    invocation: int
+    name: str
+    message: str
+    stack: str
 
 
 class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
@@ -173,7 +214,7 @@ class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
     retire: bool
 
 
-ToSupervisor = Ready | StartFailed | Accepted | Calls | Logs | Outcome | Idle
+ToSupervisor = Ready | StartFailed | Accepted | Calls | Logs | Outcome | Invoked | InvokeFailed | Idle
 
 LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice", "uncaught", "assert")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import resources
+from typing import Self
 
 
 class AssetMissing(RuntimeError):
@@ -22,6 +24,23 @@ def load(name: str) -> bytes:
         raise AssetMissing(
             f"the guest bundle {name} is not built; run `make setup` in the source tree, or install a wheel"
         ) from None
+
+
+@dataclass(frozen=True)
+class Bundles:
+    """What every worker needs."""
+
+    harness: bytes
+    reader: bytes
+    typescript: bytes
+    typescript_wasm: bytes
+
+    @classmethod
+    def load(cls) -> Self:
+        """Raises:
+        AssetMissing: one of them is not there.
+        """
+        return cls(load("harness.js"), load("reader.js"), load("typescript.js"), load("typescript.wasm"))
 
 
 def load_all(directory: str) -> dict[str, bytes]:

@@ -15,6 +15,9 @@ RESULT = 5
 FAILURE = 6
 TAKE = 7
 TAKE_TEXT = 8
+RETAINED = 9
+INVOKED = 10
+INVOKE_FAILED = 11
 
 #: Size of the part of the shared buffer that holds messages.
 MESSAGE_BYTES = 4 + 2 * 8192
@@ -45,12 +48,28 @@ class CancelTimerItem(msgspec.Struct, frozen=True):
 
 
 class ResultItem(msgspec.Struct, frozen=True):
+    """``retained``: it holds functions that the host may call, so the program is not over."""
+
     form: int
     value: bytes
+    retained: bool = False
 
 
 class FailureItem(msgspec.Struct, frozen=True):
     kind: int
+    name: str
+    message: str
+    stack: str
+
+
+class InvokedItem(msgspec.Struct, frozen=True):
+    invocation: int
+    form: int
+    value: bytes
+
+
+class InvokeFailedItem(msgspec.Struct, frozen=True):
+    invocation: int
     name: str
     message: str
     stack: str
@@ -62,7 +81,7 @@ class TakeItem(msgspec.Struct, frozen=True):
     numbers: list[int] | None = None
 
 
-Item = CallItem | TimerItem | CancelTimerItem | ResultItem | FailureItem | TakeItem
+Item = CallItem | TimerItem | CancelTimerItem | ResultItem | FailureItem | InvokedItem | InvokeFailedItem | TakeItem
 
 
 class ChannelError(ValueError):
@@ -230,10 +249,19 @@ def _items(numbers: list[int], text: memoryview, ascii_only: bool) -> list[Item]
                 (timer,) = numbers[at + 1 : at + 2]
                 items.append(CancelTimerItem(timer))
                 at += 2
-            elif kind == RESULT:
+            elif kind in (RESULT, RETAINED):
                 form, length = numbers[at + 1 : at + 3]
                 at += 3
-                items.append(ResultItem(form, body.raw(length, last=at == len(numbers))))
+                items.append(ResultItem(form, body.raw(length, last=at == len(numbers)), kind == RETAINED))
+            elif kind == INVOKED:
+                invocation, form, length = numbers[at + 1 : at + 4]
+                at += 4
+                items.append(InvokedItem(invocation, form, body.raw(length, last=at == len(numbers))))
+            elif kind == INVOKE_FAILED:
+                invocation, name, said, stack = numbers[at + 1 : at + 5]
+                at += 5
+                last = at == len(numbers)
+                items.append(InvokeFailedItem(invocation, body.cut(name), body.cut(said), body.cut(stack, last=last)))
             elif kind == FAILURE:
                 which, name, said, stack = numbers[at + 1 : at + 5]
                 at += 5

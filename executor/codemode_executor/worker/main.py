@@ -10,17 +10,21 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
+
 from ..jail import JailPolicy, JailReport, apply, require_blocked, run_self_test
 from ..jail.errors import JailError
 from ..wire import messages as wire
 from ..wire.framing import FrameDecoder
 from . import channel
+from .assets import Bundles
 from .isolate import Engine, Isolate, Kind, Reply
 from .outbox import Outbox
 from .platform import Platform
-from .program import Reading, ReadingCache, decode_reading
+from .program import Reading, ReadingCache, decode_reading, reader_request, second_request
 from .reaper import Reaper
 from .run import GuestRun, State
+from .transpiler import Transpiler
 
 _RECEIVE_BYTES = 256 * 1024
 
@@ -29,7 +33,7 @@ class Worker:
     """Args:
     sock: the connected socket to the supervisor.
     engine: this process's V8, initialised, without an isolate.
-    harness, reader: the bundles.
+    bundles: the guest's JavaScript.
     platform: what programs may ask for beyond the language.
     memory_bytes: V8's heap limit for a run.
     max_frame_bytes: largest message accepted.
@@ -41,8 +45,7 @@ class Worker:
         sock: socket.socket,
         engine: Engine,
         *,
-        harness: bytes,
-        reader: bytes,
+        bundles: Bundles,
         platform: Platform,
         memory_bytes: int,
         max_frame_bytes: int,
@@ -51,8 +54,9 @@ class Worker:
         self._sock = sock
         self._sock.setblocking(False)
         self._engine = engine
-        self._harness = harness
-        self._reader_source = b"(r=>function(){'use strict';return r(this)})(" + reader.rstrip().rstrip(b";") + b"\n)"
+        self._harness = bundles.harness
+        self._reader_source = _called_with_this(bundles.reader)
+        self._transpiler = Transpiler(engine, bundles.typescript, bundles.typescript_wasm, memory_bytes)
         self._platform = platform
         self._memory_bytes = memory_bytes
         self._frames = FrameDecoder(max_frame_bytes)
@@ -140,6 +144,10 @@ class Worker:
             return  # an answer that crossed the run's end on its way
         elif isinstance(message, wire.Cancel):
             run.end(wire.OUTCOME_CANCELLED, "cancelled")
+        elif isinstance(message, wire.Invoke):
+            run.invoke(message)
+        elif isinstance(message, wire.Release):
+            run.release(message)
         else:
             run.settle(message)
 
@@ -153,20 +161,51 @@ class Worker:
         self._timer_serial.clear()
         run = self._run = GuestRun(message, isolate, self._buffer, self._platform, self._outbox, self._wake_up)
         self._on_post = run.on_post
-        known = self._cache.get(run.text)
+        request = reader_request(message.code, message.modules)
+        known = self._cache.get(request)
         if known is not None:
             run.start(known)
             return
-        self._reader.ask(run.text.encode("utf-8", "replace"), lambda reply: self._later(lambda: self._read(run, reply)))
+        self._ask_reader(request, lambda reading: self._read(run, request, reading))
 
-    def _read(self, run: GuestRun, reply: Reply) -> None:
-        if reply.kind != Kind.STRING:
-            # Only a text that exhausts the reader's memory does that; its isolate cannot be used again.
+    def _ask_reader(self, request: bytes, then: Callable[[Reading | None], None]) -> None:
+        """``then`` is called on the main loop; with ``None`` if the reader cannot be used any more."""
+
+        def done(reply: Reply) -> None:
+            # Only a text that exhausts the reader's memory leaves it without an answer.
+            reading = decode_reading(reply.text) if reply.kind == Kind.STRING else None
+            self._later(lambda: then(reading))
+
+        if self._reader is not None:
+            self._reader.ask(request, done)
+
+    def _read(self, run: GuestRun, request: bytes, reading: Reading | None) -> None:
+        if reading is None or not reading.typescript:
+            self._begin(run, request, reading)
+            return
+        if run.state is not State.READING:
+            return
+
+        def transpiled(answers: bytes | None) -> None:
+            self._later(lambda: self._read_again(run, request, reading, answers))
+
+        self._transpiler.ask(msgspec.json.encode(reading.typescript), transpiled)
+
+    def _read_again(self, run: GuestRun, request: bytes, reading: Reading, answers: bytes | None) -> None:
+        """The transpiler has answered: what it made is read as the program."""
+        if answers is None:
+            self._retire = True
+            self._begin(run, request, reading)
+            return
+        again = second_request(request, reading.typescript, answers)
+        self._ask_reader(again, lambda final: self._begin(run, request, final))
+
+    def _begin(self, run: GuestRun, request: bytes, reading: Reading | None) -> None:
+        if reading is None:
             self._retire = True
             run.start(Reading(False, name="RangeError", message="the program is too large to be parsed"))
             return
-        reading = decode_reading(reply.text)
-        self._cache.put(run.text, reading)
+        self._cache.put(request, reading)
         run.start(reading)
 
     # --- time ---------------------------------------------------------------------------------------------------------
@@ -248,6 +287,7 @@ class Worker:
         if run.state is State.STOPPED:
             run.stopped()
             self._run = None
+        self._platform.reset()
         if not self._retire:
             self._prepare()
         self._outbox.send(wire.encode(wire.Idle(run.id, self._retire)))
@@ -277,3 +317,8 @@ class Worker:
     def _start_failed(self, message: str, *, hardening: bool) -> None:
         self._outbox.send(wire.encode(wire.StartFailed(message, hardening)))
         os._exit(1)
+
+
+def _called_with_this(bundle: bytes) -> bytes:
+    """A script whose value is a function of its ``this``, made of one whose value is a function of a string."""
+    return b"(r=>function(){'use strict';return r(this)})(" + bundle.rstrip().rstrip(b";") + b"\n)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import crypto, idna, text_encodings
 from .chunks import Chunks
 from .host_calls import OPERATIONS as BASIC
 from .host_calls import Operation
@@ -12,4 +13,15 @@ class Platform:
 
     def __init__(self) -> None:
         self.chunks = Chunks()
-        self.operations: dict[str, Operation] = dict(BASIC)
+        self.operations: dict[str, Operation] = {
+            **BASIC,
+            **crypto.HANDLERS,
+            **idna.OPERATIONS,
+            **text_encodings.OPERATIONS,
+        }
+        crypto.preload()
+        text_encodings.preload()
+
+    def reset(self) -> None:
+        """A run is over: forget everything of it."""
+        crypto.reset()

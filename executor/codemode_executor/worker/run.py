@@ -6,6 +6,8 @@ else. What both touch is guarded by ``_lock``.
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 import struct
 import threading
@@ -79,6 +81,8 @@ class GuestRun:
         self._script: Script | None = None
         self._hint = ""
         self._pending: set[int] = set()
+        self._retained = False
+        self._invocations: dict[int, float] = {}  # deadlines of calls of the host
         self._answers: list[bytes] = []
         self._calls = 0
         self._next_look = self.started
@@ -111,10 +115,13 @@ class GuestRun:
         self.state = State.RUNNING
         self._script = Script(reading, [provider.name for provider in self._message.providers])
         self.isolate.on_failed_delivery(self._on_reply)
-        chunks = ["clones", *reading.chunks] if self._message.clones else reading.chunks
+        clones = self._message.clones or self._message.retain
+        chunks = ["clones", *reading.chunks] if clones else reading.chunks
         self.isolate.deliver(self._configuration(chunks=bool(chunks)))
         if chunks:
             self.isolate.evaluate(self._platform.chunks.script(chunks), self._on_platform_reply)
+        for index, module in enumerate(self._script.modules):
+            self.isolate.evaluate(module, functools.partial(self._on_module_reply, index))
         self.isolate.evaluate(self._script.source, self._on_reply)
 
     def end(self, kind: int, message: str) -> None:
@@ -171,6 +178,28 @@ class GuestRun:
             self._pending.discard(message.call)
         self._answers.append(_answer(message))
 
+    def invoke(self, message: wire.Invoke) -> None:
+        """The host calls a function of a program that has answered."""
+        if self.state is not State.RUNNING or not self._retained:
+            return  # the outcome that says so is on its way
+        self._invocations[message.invocation] = time.monotonic() + message.timeout_s
+        self.deadline = min(self._invocations.values())
+        self.isolate.deliver(
+            b'[{"kind":%d,"id":%d,"handle":%d,"args":%b}]'
+            % (_INVOKE, message.invocation, message.handle, _json_string(message.args))
+        )
+
+    def release(self, message: wire.Release) -> None:
+        """The host will not call these functions any more."""
+        if self.state is State.RUNNING:
+            self.isolate.deliver(b'[{"kind":%d,"handles":%b}]' % (_RELEASE, msgspec.json.encode(message.handles)))
+
+    def _invocation_over(self, invocation: int) -> None:
+        with self._lock:
+            if self._invocations.pop(invocation, None) is None:
+                raise channel.ChannelError(f"an answer to call {invocation}, which was not made")
+            self.deadline = min(self._invocations.values(), default=math.inf)
+
     def deliver_answers(self) -> None:
         """Hand what has arrived to the program, in one delivery."""
         if self._answers and self.state is State.RUNNING:
@@ -207,6 +236,7 @@ class GuestRun:
             "env": msgspec.Raw(self._message.env),
             "seed": struct.unpack("<4I", os.urandom(16)),
             "chunks": chunks,
+            "retain": self._message.retain,
             "logBytes": limits.log_bytes,
             "logLines": limits.log_lines,
             "argumentBytes": limits.argument_bytes,
@@ -294,6 +324,14 @@ class GuestRun:
                 self._outcome(wire.OUTCOME_THROWN, name="Error", message="the program left the isolate unusable")
             )
 
+    def _on_module_reply(self, index: int, reply: Reply) -> None:
+        """A module's script was evaluated, which runs nothing of it yet."""
+        if reply.kind == Kind.PARSE_EXCEPTION and self._script is not None:
+            name, message = self._script.syntax_error(reply.text.decode(errors="replace"), index)
+            self._conclude(self._outcome(wire.OUTCOME_TEXT, name=name, message=message))
+        else:
+            self._on_reply(reply)
+
     def _take_in(self, items: list[channel.Item]) -> None:
         calls: list[wire.Call] = []
         timers: list[channel.TimerItem | channel.CancelTimerItem] = []
@@ -314,6 +352,14 @@ class GuestRun:
                     raise channel.ChannelError("a message to be fetched is announced among other items")
                 case channel.ResultItem():
                     outcome = self._result(item)
+                case channel.InvokedItem():
+                    self._invocation_over(item.invocation)
+                    self._answered(item)
+                case channel.InvokeFailedItem():
+                    self._invocation_over(item.invocation)
+                    stack = self._script.stack(item.stack[:_STACK_CHARS]) if self._script else ""
+                    failed = wire.InvokeFailed(self.id, item.invocation, item.name, item.message, stack)
+                    self._outbox.send(wire.encode(failed), wait=True)
                 case channel.FailureItem():
                     outcome = self._failure(item)
         if calls:
@@ -323,8 +369,27 @@ class GuestRun:
         if timers:
             self.timer_requests.extend(timers)
             self._notify()
-        if outcome is not None:
+        if outcome is not None and outcome.retained:
+            self._retain(outcome)
+        elif outcome is not None:
             self._conclude(outcome)
+
+    def _answered(self, item: channel.InvokedItem) -> None:
+        limit = self._limits.result_bytes
+        if len(item.value) > limit:
+            text = result_too_large(len(item.value), limit)
+            self._outbox.send(wire.encode(wire.InvokeFailed(self.id, item.invocation, "Error", text, "")), wait=True)
+            return
+        self._outbox.send(wire.encode(wire.Invoked(self.id, item.invocation, item.form, item.value)), wait=True)
+
+    def _retain(self, outcome: wire.Outcome) -> None:
+        """The program has answered, and the host may call what it answered."""
+        if self._retained:
+            raise channel.ChannelError("a program answered twice")
+        with self._lock:
+            self._retained = True
+            self.deadline = math.inf
+        self._outbox.send(wire.encode(outcome), wait=True)
 
     def _send_calls(self, calls: list[wire.Call]) -> None:
         """In one message, unless that grew beyond what a frame should be."""
@@ -345,7 +410,8 @@ class GuestRun:
             return self._outcome(
                 wire.OUTCOME_RESULT_SIZE, message=result_too_large(len(item.value), self._limits.result_bytes)
             )
-        return self._outcome(wire.OUTCOME_RESULT, form=item.form, value=item.value)
+        outcome = self._outcome(wire.OUTCOME_RESULT, form=item.form, value=item.value)
+        return msgspec.structs.replace(outcome, retained=True) if item.retained else outcome
 
     def _failure(self, item: channel.FailureItem) -> wire.Outcome:
         stack = self._script.stack(item.stack[:_STACK_CHARS]) if self._script else ""
@@ -421,12 +487,18 @@ def _answer(message: wire.ToolDone | wire.ToolFailed) -> bytes:
     return head + (b"," + extra if extra else b"") + b"}"
 
 
+def _json_string(text: bytes) -> bytes:
+    return msgspec.json.encode(text.decode("utf-8", "replace"))
+
+
 # Kinds of items that the harness takes: see `deliver` in executor/guest/src/harness/index.js.
 _OK = 0
 _FAILED = 1
 _DUE = 2
 _END = 3
 _CONFIGURE = 4
+_INVOKE = 5
+_RELEASE = 6
 
 _STACK_CHARS = 16384
 _CALLS_FRAME_BYTES = 1024 * 1024

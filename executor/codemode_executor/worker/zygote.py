@@ -69,8 +69,7 @@ class Zygote:
         self._retired = False
         self._setup: wire.Setup | None = None
         self._engine: Engine | None = None
-        self._harness = b""
-        self._reader = b""
+        self._bundles: assets.Bundles | None = None
         self._platform: Platform | None = None
         self._poller = select.poll()
 
@@ -120,8 +119,7 @@ class Zygote:
 
     def _load(self, setup: wire.Setup) -> None:
         self._setup = setup
-        self._harness = assets.load("harness.js")
-        self._reader = assets.load("reader.js")
+        self._bundles = assets.Bundles.load()
         self._platform = Platform()
         self._engine = Engine(setup.v8_flags)
         prepare()
@@ -168,15 +166,14 @@ class Zygote:
     def _become_worker(self, descriptor: int, stderr: int) -> NoReturn:
         status = 1
         try:
-            setup, engine, platform = self._setup, self._engine, self._platform
-            if setup is None or engine is None or platform is None:
+            setup, engine, platform, bundles = self._setup, self._engine, self._platform, self._bundles
+            if setup is None or engine is None or platform is None or bundles is None:
                 raise RuntimeError("a worker was asked for before the set-up")
             os.dup2(stderr, 2)
             worker = Worker(
                 socket.socket(fileno=descriptor),
                 engine,
-                harness=self._harness,
-                reader=self._reader,
+                bundles=bundles,
                 platform=platform,
                 memory_bytes=setup.memory_bytes,
                 max_frame_bytes=setup.max_frame_bytes,

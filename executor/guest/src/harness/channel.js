@@ -29,6 +29,9 @@ export const RESULT = 5
 export const FAILURE = 6
 const TAKE = 7 // the whole message is to be fetched
 const TAKE_TEXT = 8 // only its text; its items follow
+export const RETAINED = 9
+export const INVOKED = 10
+export const INVOKE_FAILED = 11
 const FRAME = 8 // brackets, a kind, commas and the newline
 
 const LOG_OFFSET = 4 + 2 * CAPACITY

@@ -4,12 +4,15 @@
 //   a function   the worker's post: attach it, answer the shared buffer
 //   a string     a message to deliver: JSON, see `deliver`
 //   null         the oldest long outbound message
-import { FAILURE, RESULT, attach, finish, flush, isClosed, take } from './channel.js'
+import {
+  FAILURE, INVOKED, INVOKE_FAILED, RESULT, RETAINED, attach, finish, flush, isClosed, send, take,
+} from './channel.js'
 import { parseMessage } from './codec.js'
 import { installConsole } from './console.js'
 import { describeThrown } from './describe.js'
+import { handles } from './handles.js'
 import { limits } from './limits.js'
-import { apply, defineProperty, hasOwn } from './primordials.js'
+import { ErrorCtor, apply, defineProperty, hasOwn } from './primordials.js'
 import { installRandom } from './random.js'
 import { createRealm } from './realm.js'
 import { encodeResult } from './result.js'
@@ -21,6 +24,8 @@ const FAILED = 1
 const DUE = 2
 const END = 3
 const CONFIGURE = 4
+const INVOKE = 5
+const RELEASE = 6
 
 const tools = createTools()
 let timers
@@ -44,15 +49,30 @@ const conclude = (value) => {
     return fail(ANSWER, describeThrown(error))
   }
   const { form, text } = result
-  if (text.length > limits.resultBytes) {
-    return fail(RESULT_SIZE, {
-      name: '',
-      message: 'the result is ' + text.length + ' characters long; the limit is ' + limits.resultBytes +
-        ' bytes (Limits.result_bytes): return less',
-      stack: '',
-    })
+  if (text.length > limits.resultBytes) return fail(RESULT_SIZE, { name: '', message: tooLong(text), stack: '' })
+  if (handles.any()) send(RETAINED + ',' + form + ',' + text.length, text)
+  else finish(RESULT + ',' + form + ',' + text.length, text)
+}
+
+const tooLong = (text) =>
+  'the result is ' + text.length + ' characters long; the limit is ' + limits.resultBytes +
+  ' bytes (Limits.result_bytes): return less'
+
+// The host calls a function that the program has returned.
+const invoke = async ({ id, handle, args }) => {
+  let form, text
+  try {
+    const fn = handles.get(handle)
+    if (fn === undefined) throw new ErrorCtor('the handle was disposed')
+    const value = await apply(fn, undefined, tools.decodeClone(args))
+    ;({ form, text } = encodeResult(value))
+    if (text.length > limits.resultBytes) throw new ErrorCtor(tooLong(text))
+  } catch (error) {
+    const { name, message, stack } = describeThrown(error)
+    send(INVOKE_FAILED + ',' + id + ',' + name.length + ',' + message.length + ',' + stack.length, name + message + stack)
+    return
   }
-  finish(RESULT + ',' + form + ',' + text.length, text)
+  send(INVOKED + ',' + id + ',' + form + ',' + text.length, text)
 }
 
 // Awaiting the program's promise may run guest code (a patched constructor or then); whatever that throws is the
@@ -97,6 +117,7 @@ const configure = (config) => {
   limits.argumentBytes = config.argumentBytes
   limits.resultBytes = config.resultBytes
   limits.callsInFlight = config.callsInFlight
+  limits.retain = config.retain
   const spaces = { __proto__: null }
   for (let i = 0; i < config.providers.length; i++) {
     const { name, hasThen, connector } = config.providers[i]
@@ -142,6 +163,12 @@ const deliver = (text) => {
       case END:
         flush()
         fail(item.code, { name: '', message: item.message, stack: '' })
+        break
+      case INVOKE:
+        invoke(item)
+        break
+      case RELEASE:
+        for (let n = 0; n < item.handles.length; n++) handles.release(item.handles[n])
         break
       case CONFIGURE:
         configure(item)

@@ -7,4 +7,5 @@ export const limits = {
   argumentBytes: 0,
   resultBytes: 0,
   callsInFlight: 0,
+  retain: false, // functions in the result become handles
 }

@@ -6,8 +6,11 @@
 //   {"root": child, "table": [entry, …]}
 //
 // A child is a JSON primitive, or ["u"] undefined, ["n", name] NaN, Infinity, -Infinity, -0, ["i", digits] a bigint, or
+// ["h", n], a function that the host may call (where it retains the isolate), or
 // {"r": n}, the object that entry n of the table describes; entries are written by `describe` below.
 import { clean, read } from './describe.js'
+import { handles } from './handles.js'
+import { limits } from './limits.js'
 import {
   ErrorCtor, PromiseCtor, StringOf, byteLengthOfBuffer, dateValue, hasOwn, is, isArray, isDate, isError,
   isFiniteNumber, isMap, isPlainObject, isRegExp, isSet, isView, jsonStringify, mapForEach, objectKeys, regExpFlags,
@@ -137,6 +140,9 @@ const encodeRich = (value) => {
         return '["i","' + StringOf(item) + '"]'
       case 'object':
         return item === null ? 'null' : '{"r":' + reference(item, path, depth) + '}'
+      case 'function':
+        if (limits.retain && purpose === RETURNED) return '["h",' + handles.number(item) + ']'
+        return refusePrimitive(item, path)
       default:
         return refusePrimitive(item, path)
     }

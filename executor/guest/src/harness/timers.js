@@ -12,7 +12,10 @@ export const installTimers = (global, report) => {
   const arm = (id, delay) => send(TIMER + ',' + id + ',' + delay + ',' + now(), '')
 
   const start = (callback, delay, args, repeat) => {
-    if (typeof callback !== 'function') throw new TypeErrorCtor('The timer callback must be a function')
+    if (typeof callback !== 'function') {
+      throw new TypeErrorCtor("Failed to execute '" + (repeat ? 'setInterval' : 'setTimeout') +
+        "' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'.")
+    }
     let ms = +delay
     // Browsers and workerd both treat what is not a usable delay as none at all.
     if (!(ms >= 1 && ms <= MAX_DELAY_MS)) ms = repeat ? 1 : 0
@@ -44,7 +47,7 @@ export const installTimers = (global, report) => {
     if (timer.repeat) arm(id, timer.delay)
     else pending.delete(id)
     try {
-      apply(timer.callback, undefined, timer.args)
+      apply(timer.callback, global, timer.args) // `this`, as upstream
     } catch (error) {
       report(error)
     }

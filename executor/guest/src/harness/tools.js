@@ -126,6 +126,7 @@ export const createTools = () => {
     connector,
     envFunction,
     decodeClones: (decode) => void (decodeClone = decode),
+    decodeClone: (text) => decodeClone(text),
     succeed: (id, value) => {
       const call = settle(id)
       if (call === undefined) return

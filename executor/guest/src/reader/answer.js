@@ -1,27 +1,58 @@
 // The reader's answer for one text, taken as it is: what is evaluated, or why nothing is.
 
-import { describe } from "./errors.js";
+import { RefusalAt, describe } from "./errors.js";
+import { notJavaScript } from "./foreign.js";
 import { Reading } from "./parse.js";
+import { link, normalizedWithImports } from "./program.js";
 import { plan } from "./shape.js";
+import { isAfter, javascriptOf, mayBeTypeScript, showsTypeScript } from "./transpiled.js";
+import { referencesOf } from "./unit.js";
 
 /**
  * @typedef {object} Answered
  * @property {Record<string, unknown>} answer see `index.js`
  * @property {boolean} fenceIsTag the text is JavaScript only because a fence in it reads as
  *   template literals, which can do nothing but throw
+ * @property {import("./references.js").References} [references] of a program
+ * @property {import("./program.js").Linked} [linked] of a program that imports something
  */
 
 /**
  * @param {string} program
+ * @param {import("./library.js").Library} library
  * @returns {Answered}
  */
-export function answerTo(program) {
+export function answerTo(program, library) {
   const reading = new Reading(program);
   try {
-    return { answer: accepted(reading), fenceIsTag: reading.fenceIsTag };
+    const answered = accepted(reading, library);
+    if (!showsTypeScript(program, reading.tree)) return answered;
+    const javascript = javascriptOf("program", program);
+    return javascript?.ok ? answerToJavaScript(javascript.text, library) : answered;
   } catch (error) {
-    return { answer: refused(program, reading, error), fenceIsTag: false };
+    const javascript = mayBeMeantAsTypeScript(program, error) ? javascriptOf("program", program) : undefined;
+    if (javascript?.ok) return answerToJavaScript(javascript.text, library);
+    const wentFurther = javascript !== undefined && isAfter(javascript, program, error.pos);
+    return refusedAs(program, reading, wentFurther ? new RefusalAt(javascript) : error);
   }
+}
+
+function answerToJavaScript(program, library) {
+  const reading = new Reading(program);
+  try {
+    return accepted(reading, library);
+  } catch (error) {
+    return refusedAs(program, reading, error);
+  }
+}
+
+function mayBeMeantAsTypeScript(program, error) {
+  return (
+    error instanceof SyntaxError &&
+    typeof error.pos === "number" &&
+    notJavaScript(program, error.pos) === undefined &&
+    mayBeTypeScript(program, error.pos)
+  );
 }
 
 /**
@@ -30,15 +61,37 @@ export function answerTo(program) {
  * @returns {Answered}
  */
 export function refusal(program, error) {
-  return { answer: refused(program, new Reading(program), error), fenceIsTag: false };
+  return refusedAs(program, new Reading(program), error);
 }
 
-function accepted(reading) {
+function accepted(reading, library) {
+  const linked = link(reading.text, library);
+  if (linked !== undefined) return acceptedWithImports(reading, linked);
   const { normalized, hint = "", ...planned } = plan(reading);
   const { open, body, close, edits } =
     reading.magicComments.length === 0 ? planned : plan(new Reading(withoutMagic(reading)));
-  const identifiers = [...reading.identifiers.keys()];
-  return { ok: true, normalized, open, body, close, edits, identifiers, hint };
+  return {
+    answer: { ok: true, normalized, open, body, close, edits, hint },
+    fenceIsTag: reading.fenceIsTag,
+    references: referencesOf(reading),
+  };
+}
+
+// Magic comments are gone from the text already.
+function acceptedWithImports(reading, linked) {
+  const runnable = new Reading(linked.text);
+  const { hint = "", ...planned } = plan(runnable);
+  const { open, body, close, edits } = linked.wrap(planned);
+  let normalized;
+  if (linked.visible === undefined) normalized = plan(reading).normalized;
+  else normalized = normalizedWithImports(linked.unit, plan(new Reading(linked.visible)).normalized);
+  reading.tree ??= runnable.tree;
+  return {
+    answer: { ok: true, normalized, open, body, close, edits, hint },
+    fenceIsTag: runnable.fenceIsTag,
+    references: linked.unit.references,
+    linked,
+  };
 }
 
 // `//# sourceURL=…` would let a program choose the script name of its own stack frames.
@@ -52,11 +105,12 @@ function withoutMagic(reading) {
   return text + reading.text.slice(from);
 }
 
-function refused(program, reading, error) {
+function refusedAs(program, reading, error) {
+  let answer;
   try {
-    return describe(program, error, reading.unclosed);
+    answer = describe(program, error, reading.unclosed);
   } catch (fault) {
-    const message = `the reader failed: ${fault}`;
-    return { ok: false, name: "InternalError", message, line: 1, column: 1 };
+    answer = { ok: false, name: "InternalError", message: `the reader failed: ${fault}`, line: 1, column: 1 };
   }
+  return { answer, fenceIsTag: false };
 }

@@ -25,20 +25,21 @@ const PROGRAM_MEMBERS = new Set(["code", "script", "program"]);
  * The answer for the program in a text.
  *
  * @param {string} text
- * @returns {Record<string, unknown>} see `index.js`
+ * @param {import("./library.js").Library} library
+ * @returns {import("./answer.js").Answered}
  */
-export function interpret(text) {
-  return choose(text, MAX_NESTING).answer;
+export function interpret(text, library) {
+  return choose(text, library, MAX_NESTING);
 }
 
-function choose(text, nesting) {
+function choose(text, library, nesting) {
   const stripped = stripFences(text);
   const program = withoutHashbang(stripped);
-  const whole = answerTo(program);
+  const whole = answerTo(program, library);
   if ((whole.answer.ok && !whole.fenceIsTag) || nesting === 0) return whole;
   const argument = programMember(program);
-  if (argument !== undefined) return choose(argument, nesting - 1);
-  const inside = fenced(text, stripped !== text, nesting - 1);
+  if (argument !== undefined) return choose(argument, library, nesting - 1);
+  const inside = fenced(text, library, stripped !== text, nesting - 1);
   if (inside !== undefined) return inside;
   return whole.answer.ok ? { ...whole, answer: { ...whole.answer, hint: ONLY_A_FENCE } } : whole;
 }
@@ -59,7 +60,7 @@ function programMember(text) {
 }
 
 // Where upstream takes the text for one block, an error is about the program in that one.
-function fenced(text, isOneBlock, nesting) {
+function fenced(text, library, isOneBlock, nesting) {
   const blocks = fencedBlocks(text);
   if (blocks.length === 0) return undefined;
   const before = text.slice(0, blocks[0].offset);
@@ -70,9 +71,9 @@ function fenced(text, isOneBlock, nesting) {
   }
   const possible = blocks.filter(({ tag }) => languageOf(tag) === undefined);
   const programLike = possible.filter(({ tag }) => !marksData(tag));
-  const leading = leadingProgram(before);
+  const leading = leadingProgram(before, library);
   const likely = programLike.length > 0 || leading !== undefined ? programLike : possible;
-  const readings = likely.map((block) => ({ block, ...choose(block.text, nesting) }));
+  const readings = likely.map((block) => ({ block, ...choose(block.text, library, nesting) }));
   const programs = readings.filter(({ answer }) => answer.ok);
   if (leading !== undefined) {
     if (programs.length === 0) return leading;
@@ -91,9 +92,9 @@ function fenced(text, isOneBlock, nesting) {
 }
 
 // Words that happen to parse are no program; those with the marks of code may be one.
-function leadingProgram(before) {
+function leadingProgram(before, library) {
   if (!/[=(){}]|\b(?:await|return)\b/.test(before)) return undefined;
-  const leading = answerTo(before);
+  const leading = answerTo(before, library);
   return leading.answer.ok && !leading.fenceIsTag ? leading : undefined;
 }
 

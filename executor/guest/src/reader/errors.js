@@ -4,7 +4,6 @@
 import { getLineInfo } from "acorn";
 import { hasFenceLine } from "./fences.js";
 import { notJavaScript } from "./foreign.js";
-import { TYPESCRIPT, looksLikeTypeScript } from "./typescript.js";
 
 /** A refusal at an offset of the program. */
 export class Refusal extends Error {
@@ -16,6 +15,17 @@ export class Refusal extends Error {
     super(message);
     this.name = "SyntaxError";
     this.offset = offset;
+  }
+}
+
+/** What the transpiler says of a text. */
+export class RefusalAt extends Error {
+  /** @param {{ message: string, line: number, column: number }} error */
+  constructor({ message, line, column }) {
+    super(message);
+    this.name = "SyntaxError";
+    this.line = line;
+    this.column = column;
   }
 }
 
@@ -53,6 +63,7 @@ export function describe(program, error, unclosed) {
     };
   }
   if (error instanceof Refusal) return failure(program, error.message, error.offset);
+  if (error instanceof RefusalAt) return failureAt(error.message, error);
   if (error instanceof SyntaxError && typeof error.pos === "number") {
     const message =
       notJavaScript(program, error.pos) ?? explain(program, error, unclosed) + fenceHint(program);
@@ -70,7 +81,10 @@ function isStackOverflow(error) {
 }
 
 function failure(program, message, offset) {
-  const at = position(program, offset);
+  return failureAt(message, position(program, offset));
+}
+
+function failureAt(message, at) {
   return {
     ok: false,
     name: "SyntaxError",
@@ -102,8 +116,7 @@ function explain(program, error, unclosed) {
   if (/^(?:\\[nrt]|[^\\]?\\[nrt])/.test(program.slice(Math.max(0, error.pos - 1), error.pos + 2))) {
     return ESCAPED;
   }
-  const what = message === "Unexpected token" ? unexpected(program, error.pos) : message;
-  return looksLikeTypeScript(program, error.pos) ? `${what}: ${TYPESCRIPT}` : what;
+  return message === "Unexpected token" ? unexpected(program, error.pos) : message;
 }
 
 function unexpected(program, offset) {

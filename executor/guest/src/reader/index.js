@@ -1,14 +1,29 @@
-// The reader: from the text a model wrote to a text that is safe to evaluate inside a function.
-// It runs in a trusted isolate that never runs a program.
+// The reader: from the text a model wrote, and the modules beside it, to texts that are safe to
+// evaluate inside functions. It runs in a trusted isolate that never runs a program.
 
 import { interpret } from "./candidates.js";
+import { chunksFor } from "./chunks.js";
+import { describe } from "./errors.js";
+import { Library } from "./library.js";
+import { ModuleRefusal } from "./module.js";
+import { linksOf } from "./program.js";
+import { MENTIONS_STORES } from "./stores.js";
+import { begin, wanted } from "./typescript.js";
 
 /**
- * Reads a program.
+ * Reads a program with its modules.
  *
- * The answer is JSON. For a program that is complete:
+ * The input is JSON:
  *
- *   { "ok": true, "normalized", "open", "body", "close", "edits", "identifiers", "hint" }
+ *   { "code", "modules": [{ "name", "kind", "source" }], "transpiled" }
+ *
+ * where `kind` is "js", "cjs", "json", "text" or "data" (whose source is base64), and
+ * `transpiled`, of the second pass only, is what `typescript.js` says.
+ *
+ * The answer is JSON, too. For a program that is complete:
+ *
+ *   { "ok": true, "normalized", "open", "body", "close", "edits", "hint",
+ *     "chunks", "links", "params", "modules": [{ "name", "open", "body", "close", "edits" }] }
  *
  * where `open + body + close` is one expression, a function that runs the program. It may be
  * put between brackets on any line of strict, non-generator code, with a line break behind it.
@@ -16,9 +31,15 @@ import { interpret } from "./candidates.js";
  * `edits` are `[line, column, inserted]`, in order: on that line of `body` (from 1), `inserted`
  * characters were put in, right before that column of `body` (from 1), so that columns from
  * there on are that much higher than in the program. `normalized` is the string that upstream's
- * `normalizeCode` returns, or one that runs where that one cannot. `identifiers` are the names
- * of identifiers and properties that occur in the program. `hint` is a sentence for whoever sent
- * a program that answers nothing, or fails for want of a variable; often it is empty.
+ * `normalizeCode` returns, or one that runs where that one cannot. `hint` is a sentence for
+ * whoever sent a program that answers nothing, or fails for want of a variable; often it is empty.
+ *
+ * `chunks` are the names of the pieces of the platform that have to be installed before, in that
+ * order. If the program imports something, `links` is an expression that tells the linker what,
+ * and `params` are the names under which the program's function finds what the linker answers;
+ * else both are empty. `modules` are those that the program can reach; of each, `open + body +
+ * close` are the arguments of a call that tells the linker of it, to be evaluated on lines of its
+ * own, with a line break behind it. Positions in them are as in the program.
  *
  * For any other text:
  *
@@ -26,11 +47,59 @@ import { interpret } from "./candidates.js";
  *
  * where `name` is "SyntaxError", "RangeError" (nested too deeply) or "InternalError" (a fault
  * of the reader), and the position, from 1, is the program's; for a text with several fenced
- * blocks, of which none is the program, it is the text's.
+ * blocks, of which none is the program, it is the text's; for a module that does not parse, which
+ * the message names, it is the module's.
  *
- * @param {string} text
+ * Either may have `"typescript"`: texts that could be TypeScript, for the second pass.
+ *
+ * @param {string} input
  * @returns {string}
  */
-export default function read(text) {
-  return JSON.stringify(interpret(text));
+export default function read(input) {
+  const { code, modules = [], transpiled } = input.startsWith('{"code":') ? JSON.parse(input) : { code: input }; // SHIM
+  begin(transpiled);
+  const answer = answerFor(code, modules);
+  const typescript = wanted();
+  return JSON.stringify(typescript.length > 0 ? { ...answer, typescript } : answer);
+}
+
+function answerFor(code, modules) {
+  const keepsStores = MENTIONS_STORES.test(code) || modules.some(({ source }) => MENTIONS_STORES.test(source));
+  const library = new Library(modules, { keepsStores });
+  const { answer, references, linked } = interpret(code, library);
+  if (!answer.ok) return answer;
+  try {
+    if (library.fault !== undefined) throw library.fault;
+    return { ...answer, ...surroundings(references, linked, library) };
+  } catch (error) {
+    return refusedModule(error);
+  }
+}
+
+// What has to be there before the program is evaluated.
+function surroundings(references, linked, library) {
+  if (linked === undefined) {
+    return { chunks: chunksFor({ references: [references] }), links: "", params: [], modules: [] };
+  }
+  const reached = library.reach(linked.unit);
+  const { units, builtins, anyBuiltin, scripts } = reached;
+  const { fresh } = linked.unit;
+  return {
+    chunks: chunksFor({ references: units.map((unit) => unit.references), builtins, anyBuiltin, links: true }),
+    links: linksOf(linked, library, reached),
+    params: [fresh.links, fresh.importer],
+    modules: scripts,
+  };
+}
+
+function refusedModule(error) {
+  if (!(error instanceof ModuleRefusal)) {
+    return { ok: false, name: "InternalError", message: `the reader failed: ${error}`, line: 1, column: 1 };
+  }
+  try {
+    const refused = describe(error.text, error.reason, error.unclosed);
+    return { ...refused, message: `module ${error.module}: ${refused.message}` };
+  } catch (fault) {
+    return { ok: false, name: "InternalError", message: `the reader failed: ${fault}`, line: 1, column: 1 };
+  }
 }

@@ -16,11 +16,9 @@
 
 import { Parser as AcornParser, tokTypes } from "acorn";
 import { HTML_COMMENT, Refusal } from "./errors.js";
+import { References, WATCHED } from "./references.js";
 
 const LINE_BREAK = /[\n\r\u2028\u2029]/;
-
-const NO_IMPORT_META =
-  "import.meta is not available: the program is not a module of its own";
 
 const { braceL, bracketL, parenL, dollarBraceL } = tokTypes;
 const OPENING = new Set([braceL, bracketL, parenL, dollarBraceL]);
@@ -31,7 +29,32 @@ class Parser extends AcornParser {
   reading;
 
   parseImportMeta(node) {
-    throw new Refusal(NO_IMPORT_META, node.start);
+    this.reading?.importTokens.push(node.start);
+    return super.parseImportMeta(node);
+  }
+
+  parseDynamicImport(node) {
+    this.reading?.importTokens.push(node.start);
+    const made = super.parseDynamicImport(node);
+    this.reading?.dynamicImports.push(made.source);
+    return made;
+  }
+
+  parseExportDefaultDeclaration() {
+    const start = this.lastTokEnd;
+    const declaration = super.parseExportDefaultDeclaration();
+    declaration.behindDefault = start; // brackets around it are no part of the node
+    return declaration;
+  }
+
+  parseFunctionParams(node) {
+    node.paramsStart = this.start;
+    super.parseFunctionParams(node);
+  }
+
+  declareName(name, ...more) {
+    if (WATCHED.has(name)) this.reading?.watched.add(name);
+    super.declareName(name, ...more);
   }
 
   parseSubscript(...parts) {
@@ -68,6 +91,18 @@ export class Reading {
     this.fenceIsTag = false;
     /** @type {Set<string>} names that are called by a fence, unless they are declared */
     this.fenceTags = new Set();
+    /** @type {any} the tree of the last parse that succeeded */
+    this.tree = undefined;
+    /** @type {(reading: Reading) => any} how it was made */
+    this.parsedAs = (reading) => reading.module();
+    /** What the text refers to that it may not have declared itself. */
+    this.references = new References();
+    /** @type {Set<string>} names of the platform that are declared somewhere in the text */
+    this.watched = new Set();
+    /** @type {number[]} offsets of `import` in `import(…)` and `import.meta` */
+    this.importTokens = [];
+    /** @type {any[]} what is imported by `import(…)` */
+    this.dynamicImports = [];
     /** @type {number[]} offsets of the `#` of comments that V8 would read as directives */
     this.magicComments = [];
     /** @type {{ label: string, offset: number }[]} brackets open at this point */
@@ -86,6 +121,11 @@ export class Reading {
       this.identifiers.set(name, (this.identifiers.get(name) ?? 0) + times);
     }
     for (const offset of other.magicComments) this.magicComments.push(offset);
+    for (const offset of other.importTokens) this.importTokens.push(offset);
+    for (const source of other.dynamicImports) this.dynamicImports.push(source);
+    for (const name of other.watched) this.watched.add(name);
+    this.references.adopt(other.references);
+    this.tree = other.tree;
     this.unclosed = other.unclosed;
     this.fenceIsTag = other.fenceIsTag;
   }
@@ -97,16 +137,25 @@ export class Reading {
 
   /** The program as the statement list of an async function: with `return` at its top. */
   functionBody() {
+    this.parsedAs = (reading) => reading.functionBody();
     return this.#parse(FunctionBodyParser, { allowReturnOutsideFunction: true });
+  }
+
+  /** The text as the body of a CommonJS module's function. */
+  commonJs() {
+    return this.#parse(Parser, { sourceType: "script", allowReturnOutsideFunction: true, allowHashBang: true });
   }
 
   /** The program as one expression, with any number of semicolons behind it. */
   expression() {
+    this.parsedAs = (reading) => reading.expression();
     const parser = new Parser(this.#options({}), this.text, 0);
+    parser.reading = this;
     parser.nextToken();
     const node = parser.parseExpression();
     while (parser.eat(tokTypes.semi));
     if (parser.type !== tokTypes.eof) parser.unexpected();
+    this.tree = { type: "Program", body: [{ type: "ExpressionStatement", expression: node }] };
     return node;
   }
 
@@ -137,6 +186,7 @@ export class Reading {
     const parser = new Kind(this.#options(options), this.text);
     parser.reading = this;
     const tree = parser.parse();
+    this.tree = tree;
     this.names = parser.declared();
     for (const name of this.fenceTags) if (!this.names.has(name)) this.fenceIsTag = true;
     return tree;
@@ -164,6 +214,7 @@ export class Reading {
     if (type === tokTypes.name) {
       this.identifiers.set(token.value, (this.identifiers.get(token.value) ?? 0) + 1);
     }
+    this.references.token(type, token.value);
     if (OPENING.has(type)) this.unclosed.push({ label: type.label, offset: start });
     else if (CLOSING.has(type)) this.unclosed.pop();
     else if (type === tokTypes.relational) this.#refuseHtmlOpening(start);

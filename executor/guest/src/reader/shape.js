@@ -11,10 +11,7 @@ import { hintFor } from "./hints.js";
 import { Reading } from "./parse.js";
 import { blank, insert, refuseGenerator, statements, value } from "./wrap.js";
 
-const NO_IMPORTS =
-  "static imports are not supported here yet: use the objects that the program is given";
-const NO_EXPORTS =
-  "exports are not supported here yet: return the value, or use `export default`";
+const NO_EXPORTS = "a program exports nothing by name: return the value, or use `export default`";
 
 /**
  * Plans the program of a reading.
@@ -113,7 +110,6 @@ function withoutTrailingEmpties(body) {
 function refuseModuleSyntax(body, allowed) {
   for (const statement of body) {
     if (statement === allowed) continue;
-    if (statement.type === "ImportDeclaration") throw new Refusal(NO_IMPORTS, statement.start);
     if (statement.type.startsWith("Export")) throw new Refusal(NO_EXPORTS, statement.start);
   }
 }

@@ -1,0 +1,42 @@
+// IdentityTransformStream and FixedLengthStream: bytes that go through as they are.
+import { createByteTransform } from './byte-transform.js'
+import { createInterface, toDictionary, toUnsigned } from './native.js'
+
+const strategyOf = (given, bad, index) => {
+  const { highWaterMark } = toDictionary(given, bad, index, 'QueuingStrategy')
+  return { highWaterMark: highWaterMark === undefined ? undefined : toUnsigned(highWaterMark) }
+}
+
+export const createIdentityClasses = ({ stream, ends }) => {
+  const identity = createInterface('IdentityTransformStream', {
+    parent: stream,
+    construct([strategy], bad) {
+      const steps = { write: (bytes, push) => push(bytes), close: () => undefined }
+      const { readable, writable } = createByteTransform(steps, strategyOf(strategy, bad, 1))
+      return ends(readable, writable)
+    },
+  })
+
+  const fixed = createInterface('FixedLengthStream', {
+    parent: identity,
+    required: { constructor: ['bigint'] },
+    construct([length, strategy], bad) {
+      let left = toUnsigned(length)
+      // Who writes is not told: the reader is.
+      const steps = {
+        async write(bytes, push) {
+          if (bytes.length > left) return made.fail(new TypeError('Attempt to write too many bytes through a FixedLengthStream.'))
+          left -= bytes.length
+          await push(bytes)
+        },
+        close() {
+          if (left > 0) made.fail(new TypeError('FixedLengthStream did not see all expected bytes before close().'))
+        },
+      }
+      const made = createByteTransform(steps, strategyOf(strategy, bad, 2))
+      return ends(made.readable, made.writable)
+    },
+  })
+
+  return [identity, fixed]
+}
