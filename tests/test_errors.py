@@ -11,9 +11,11 @@ import codemode_executor
 from codemode_executor import errors
 from codemode_executor.errors import (
     ExecutorError,
+    HandleCallFailed,
     NestingLimit,
     QueueFull,
     QueueTimeout,
+    RetainedLimit,
     WorkerCrashed,
 )
 
@@ -85,6 +87,8 @@ SAMPLES: list[tuple[ExecutorError, list[str], dict[str, object]]] = [
         ["30.0 s", "queue_timeout_s", "7 runs", "0.5 s"],
         {"waited_s": 30.0, "queue_length": 7, "retry_after_s": 0.5},
     ),
+    (HandleCallFailed("no", "TypeError", "at f"), ["no"], {"name": "TypeError", "stack": "at f"}),
+    (RetainedLimit(16), ["16 runs", "max_retained"], {"limit": 16}),
     (
         WorkerCrashed("gone", exit_status=-9, stderr="last words", logs=("a", "b")),
         ["gone"],

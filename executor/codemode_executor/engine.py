@@ -77,10 +77,7 @@ class Engine:
         if not request.retain:
             return await self._execute(request)
         if self._retaining >= self._max_retained:
-            raise RetainedLimit(
-                f"{self._retaining} runs are retained; the limit is {self._max_retained} (max_retained): dispose some",
-                self._max_retained,
-            )
+            raise RetainedLimit(self._max_retained)
         self._retaining += 1
         kept = False
         try:

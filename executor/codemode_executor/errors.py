@@ -60,6 +60,9 @@ class HandleCallFailed(ExecutorError):
         self.name = name
         self.stack = stack
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.name, self.stack)
+
 
 class HandleDisposed(ExecutorError):
     """The handle of a function is not alive any more: it was disposed, or its isolate ended."""
@@ -156,9 +159,12 @@ class RetainedLimit(ExecutorError):
 
     code = "RETAINED_LIMIT"
 
-    def __init__(self, message: str, limit: int = 0) -> None:
-        super().__init__(message)
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{limit} runs are retained already, and the limit is {limit} (max_retained): dispose some")
         self.limit = limit
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.limit,)
 
 
 class WorkerCrashed(ExecutorError):

@@ -896,6 +896,106 @@ def test_what_is_accepted_stays_in_its_function(reader: Reader, text: str) -> No
     assert what_ran_outside(reader.guest, wrap(answer), inner_function(answer)) is None
 
 
+EXPORTS = [
+    *("import 'a';", "import a from 'b'\n", "import * as n from 'b';", "import {a, b as c} from 'b'\n", "import('a');"),
+    *("export {a};", "export {a as b, f}\n", "export * from 'b'\n", "export * as n from 'b';", "export {a as 'x y'};"),
+    *("export const a=1,f=()=>a\n", "export let {a,...f}={};", "export var a\n", "export {a} from 'b'\n", "export{};"),
+    *(
+        "export function f(){}",
+        "export async function*f(){}",
+        "export class C{}",
+        "export default a\n",
+        "export default(a);",
+    ),
+    *(
+        "export default function(){}",
+        "export default async function*(){}",
+        "export default class{}",
+        "export default()=>a\n",
+    ),
+    *(
+        "export default class C{}",
+        "export default[a]\n",
+        "export default/*c*/(/*d*/class{});",
+        "export/*\n*/default a\n",
+    ),
+    *("let a=1,f=()=>{};", "var a,f;", "await a\n", "for await(a of f());", "import.meta;", "f(arguments);", "a=1\n"),
+    *(
+        "class D extends a{[a]=a}",
+        "const{a:[f]}=a\n",
+        "a`x`;",
+        "f?.();",
+        "({a,f});",
+        "[a]=[1];",
+        "export default a in f\n",
+    ),
+]
+UNLIVE = {"b": "export let a = 1, f = () => { a = 2 }; export default 3"}
+
+
+def hostile_modules() -> st.SearchStrategy[str]:
+    part = st.one_of(st.sampled_from(EXPORTS), st.sampled_from(EXPORTS), st.sampled_from(FRAGMENTS))
+    joined = st.builds(str.__add__, part, st.sampled_from(["", "", *JOINS]))
+    return st.lists(joined, max_size=8).map("".join)
+
+
+def what_a_module_ran(guest: MiniRacer, module: dict[str, Any]) -> str | None:
+    """How the text of a module left its function, or ran before its turn; ``None`` if it did not."""
+    text = f"__module__({module['open']}{module['body']}{module['close']}\n)"
+    head = re.search(r"(?:async )?function\*", module["open"])
+    assert head is not None
+    factory = module["open"][head.start() :] + module["body"] + module["close"]
+    verdict = guest.eval(
+        f"""
+        (() => {{
+            count = 0;
+            let calls = [];
+            globalThis.__module__ = (...given) => {{ calls.push(given) }};
+            try {{ (0, eval)({json.dumps(text)}) }}
+            catch (error) {{
+                // An early error that only V8 knows: nothing has run.
+                return error instanceof SyntaxError && calls.length === 0 ? null : "threw " + error;
+            }}
+            if (count !== 0) return "ran while it was defined";
+            if (calls.length !== 1 || calls[0].length !== 4) return "is more than one call";
+            if (calls[0][3].toString() !== {json.dumps(factory)}) return "is more than one function";
+            const links = {{}};
+            calls[0][3](links, () => {{ throw new Error("imported") }}).next();
+            if (count !== 0) return "ran before its turn";
+            return typeof links.x === "object" ? null : "tells nothing of its exports";
+        }})()
+        """
+    )
+    assert verdict is None or isinstance(verdict, str)
+    return verdict
+
+
+@settings(
+    max_examples=2500,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(text=hostile_modules(), cyclic=st.booleans())
+def test_what_is_accepted_as_a_module_stays_in_its_function(reader: Reader, text: str, cyclic: bool) -> None:
+    # In a cycle every reference to an import is rewritten, outside of one only those that change.
+    source = f"{text}\nimport 'm'" if cyclic else text
+    answer = reader.read("async () => import('m')", {"m": source, **UNLIVE})
+    if not answer["ok"]:
+        assert answer["name"] in {"SyntaxError", "RangeError"}, answer["message"]
+        assert answer["message"].startswith("module m: ")
+        return
+    (module,) = [module for module in answer["modules"] if module["name"] == "m"]
+    assert what_a_module_ran(reader.guest, module) is None
+    lines, own = LINE_BREAK.split(module["body"]), LINE_BREAK.split(source)
+    assert len(lines) == len(own)
+    for line, column, inserted in reversed(module["edits"]):
+        before = lines[line - 1]
+        lines[line - 1] = before[: column - 1 - inserted] + before[column - 1 :]
+    for line, before in zip(lines, own, strict=True):
+        assert len(line) == len(before), "an edit does not lead back to the module's own columns"
+
+
 def test_the_bundle_leaves_no_global() -> None:
     with MiniRacer() as context:
         before = context.eval("JSON.stringify(Object.getOwnPropertyNames(globalThis))")

@@ -78,8 +78,9 @@ def test_used_hardening_reports_a_failed_layer_and_goes_on() -> None:
     state, detail = seen.said["layers"]["threads"]
     assert (state, "2 threads" in detail) == ("failed", True)
     assert seen.said["layers"]["seccomp"][0] == "on"
-    # The filter is given to threads that exist already.
-    assert [thread["seccomp"] for thread in seen.outside["threads"]] == [2, 2]
+    # The filter is given to threads that exist already. The self-test's own may not be gone yet.
+    assert len(seen.outside["threads"]) >= 2
+    assert {thread["seccomp"] for thread in seen.outside["threads"]} == {2}
     assert all(blocked for blocked, _ in seen.said["probes"].values())
 
 

@@ -8,7 +8,8 @@ import json
 from types import TracebackType
 from typing import Any, Self, cast
 
-from codemode_executor import BadRequest, IsolateExecutor, Limits, Provider
+from codemode_executor import BadRequest, IsolateExecutor, Limits, Module, Provider
+from codemode_executor.contract import ModuleKind
 from codemode_executor.modules import encode_modules
 from codemode_executor.request import Request
 from codemode_executor.run import Ending, HostRun
@@ -22,6 +23,18 @@ _ANSWER_S = 60.0
 
 #: What upstream captures of the console, and how it writes it.
 _LEVELS = {"log": "", "warn": "[warn] ", "error": "[error] "}
+
+
+def _modules(modules: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Upstream's modules, whose values are strings or objects of one member, as ours."""
+    if modules is None:
+        return None
+    return {name: _module(value) if isinstance(value, dict) else value for name, value in modules.items()}
+
+
+def _module(value: dict[str, Any]) -> Module:
+    ((kind, source),) = value.items()
+    return Module(json.dumps(source) if kind == "json" else source, cast("ModuleKind", kind))
 
 
 class WitnessFailed(AssertionError):
@@ -134,7 +147,7 @@ class Ours:
                 limits=Limits(timeout_s=case.timeout_ms / 1000),
                 on_log=None,
                 tenant=None,
-                modules=encode_modules(case.modules, Limits()),
+                modules=encode_modules(_modules(case.modules), Limits()),
             )
         except BadRequest as error:
             await self._witness.ask("close", key=key, form=0, text=None, error=None, logs=[])

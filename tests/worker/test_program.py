@@ -278,7 +278,7 @@ def test_a_report_is_bounded_and_leaves_the_source_out() -> None:
 def test_a_reading_is_the_readers_answer() -> None:
     assert decode_reading(
         b'{"ok":true,"open":"o","body":"b","close":"c","edits":[[1,2,3]],"normalized":"n","identifiers":[]}'
-    ) == Reading(True, "o", "b", "c", [(1, 2, 3)])
+    ) == Reading(True, "o", "b", "c", [(1, 2, 3)], "n")
     assert decode_reading(b'{"ok":false,"name":"SyntaxError","message":"m","line":1,"column":2}') == Reading(
         False, name="SyntaxError", message="m", line=1, column=2
     )

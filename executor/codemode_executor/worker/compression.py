@@ -1,7 +1,7 @@
 """Compression for the streams of a run: zlib, one object for each stream, a bounded piece of output at a time.
 
 What zlib keeps between two calls cannot be written down, so it lives here, under a number that the guest's platform
-knows. Every run has a table of its own, which goes with it.
+knows, until the run is over.
 """
 
 from __future__ import annotations
@@ -73,24 +73,17 @@ class _Decompressor:
         return b""
 
 
-class Compression:
-    """The compressing and decompressing streams of one run."""
+class _Table:
+    """The compressing and decompressing streams of the run that is going on."""
 
     def __init__(self) -> None:
         self._streams: dict[int, _Stream] = {}
         self._numbers = itertools.count(1)
 
-    @property
-    def operations(self) -> dict[str, Operation]:
-        """What the chunk ``compression`` asks for."""
-        return {
-            "compression.open": self._open,
-            "compression.step": self._step,
-            "compression.finish": self._finish,
-            "compression.drop": self._drop,
-        }
+    def reset(self) -> None:
+        self._streams.clear()
 
-    def _open(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
+    def open(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
         """``{compress: bool, format}``: answers a number."""
         window_bits = _WINDOW_BITS.get(str(params.get("format")))
         if window_bits is None:
@@ -108,7 +101,7 @@ class Compression:
             raise GuestError("TypeError", "the stream has ended")
         return number, stream
 
-    def _step(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
+    def step(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
         """``{stream}`` and up to ``MAX_INPUT`` bytes: answers whether there is more, and output."""
         number, stream = self._stream(params)
         data = buffers[0] if buffers else b""
@@ -121,15 +114,31 @@ class Compression:
             raise
         return more, output
 
-    def _finish(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
+    def finish(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
         """``{stream}``: answers the rest of the output. The stream is gone."""
         number, stream = self._stream(params)
         del self._streams[number]
         return None, stream.finish()
 
-    def _drop(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
+    def drop(self, params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
         """``{stream}``, which need not be there any more."""
         number = params.get("stream")
         if isinstance(number, int):
             self._streams.pop(number, None)
         return None, b""
+
+
+_table = _Table()
+
+#: What the chunk ``compression`` asks for.
+OPERATIONS: dict[str, Operation] = {
+    "compression.open": _table.open,
+    "compression.step": _table.step,
+    "compression.finish": _table.finish,
+    "compression.drop": _table.drop,
+}
+
+
+def reset() -> None:
+    """A run is over: forget its streams."""
+    _table.reset()

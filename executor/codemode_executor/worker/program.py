@@ -159,7 +159,8 @@ class Script:
                 where = f"line {position[0]}, column {position[1]}"
                 if module:
                     where = f"{module}: {where}"
-                name = match["name"]
+                # A function that is called as a member of a module's namespace, which is a proxy.
+                name = match["name"] and match["name"].removeprefix("Proxy.")
                 frames.append(f"    at {name} ({where})" if name else f"    at {match['waiting'] or ''}{where}")
                 if len(frames) == _MAX_FRAMES:
                     break

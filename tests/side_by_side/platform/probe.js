@@ -1,7 +1,7 @@
 // What a class or a namespace says to misuse: no arguments, wrong receivers, wrong types. The same calls on both engines.
 //
-// subject: { name, value, make, skip, random }: `make` gives a fresh instance, or is absent; members in `skip` are not
-// called; what members in `random` answer is told by its kind alone.
+// subject: { name, value, make, skip, random, strangers }: `make` gives a fresh instance, or is absent; members in `skip` are not
+// called; what members in `random` answer is told by its kind alone; `strangers`: members are called on other objects.
 async (subject) => {
   const answers = {}
   const waiting = []
@@ -49,7 +49,7 @@ async (subject) => {
     (Reflect.ownKeys(value.prototype).some((key) => key !== 'constructor') ||
       Object.getPrototypeOf(value.prototype) !== Object.prototype)
 
-  const cut = (text) => (text.length > 200 ? `${text.slice(0, 200)}…${text.length}` : text)
+  const cut = (text) => (text.length > 600 ? `${text.slice(0, 600)}…${text.length}` : text)
   const tag = (value) => Object.prototype.toString.call(value).slice(8, -1)
   const show = (value) => {
     if (typeof value === 'string') return cut(JSON.stringify(value))
@@ -67,8 +67,10 @@ async (subject) => {
   }
   const fault = (error) => {
     if (!(error instanceof Error)) return `threw ${show(error)}`
-    const code = typeof error.code === 'string' ? ` [${error.code}]` : ''
-    return `threw ${error.name}${code}${error.constructor.name === error.name ? '' : ` (${error.constructor.name})`}: ${cut(error.message)}`
+    // Node's errors have a code, and are made by classes that nobody sees.
+    const made = error.constructor.name === error.name ? '' : ` (${error.constructor.name})`
+    const kind = typeof error.code === 'string' ? ` [${error.code}]` : made
+    return `threw ${error.name}${kind}: ${cut(error.message)}`
   }
   const attempt = (key, action) => {
     let value
@@ -86,9 +88,11 @@ async (subject) => {
     waiting.push(value.then((it) => { answers[key] = `promise of ${show(it)}` }, (error) => { answers[key] = `promise ${fault(error)}` }))
   }
 
+  // The language's own, and workerd's for its inspector.
+  const MARKS = /^(Symbol\.(toStringTag|hasInstance|species)|cloudflare:internal-class|kResourceTypeInspect|state|supportsBYOB|expectsBytes|length|immutable|kIsBuffer)$/
   const own = (value) => Reflect.ownKeys(value).filter(
     (key) => !['length', 'name', 'prototype', 'constructor', 'arguments', 'caller'].includes(key) &&
-      !(typeof key === 'symbol' && /^(cloudflare:|kResource|Symbol.toStringTag|Symbol.hasInstance|Symbol.species)/.test(key.description)) &&
+      !(typeof key === 'symbol' && MARKS.test(key.description)) &&
       !skipped.has(label(key)),
   )
   const receivers = (prototype) => ({
@@ -130,7 +134,7 @@ async (subject) => {
     for (const key of own(prototype)) {
       const descriptor = Object.getOwnPropertyDescriptor(prototype, key)
       const inner = `${path}#${label(key)}`
-      for (const [who, self] of Object.entries(receivers(subject.value.prototype))) {
+      for (const [who, self] of subject.strangers ? Object.entries(receivers(subject.value.prototype)) : []) {
         if (typeof descriptor.value === 'function') attempt(`${inner} of ${who}`, () => Reflect.apply(descriptor.value, self(), []))
         if (descriptor.get) attempt(`get ${inner} of ${who}`, () => Reflect.apply(descriptor.get, self(), []))
         if (descriptor.set) attempt(`set ${inner} of ${who}`, () => Reflect.apply(descriptor.set, self(), ['x']))
@@ -158,6 +162,8 @@ async (subject) => {
     }
     // What a class inherits is asked of it as well: the messages name classes.
     for (let level = value.prototype; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
+      // Streams and the like behind a class of Node's have a story of their own.
+      if (!subject.strangers && level !== value.prototype) break
       if (level === Error.prototype || level === Uint8Array.prototype || level === Object.getPrototypeOf(Uint8Array.prototype)) break
       probeInstance(subject.name, level, make)
     }
@@ -171,7 +177,14 @@ async (subject) => {
     }
   } else if (typeof value === 'function') {
     probeFunction(subject.name, () => ({ self: undefined, method: value }))
-    attempt(`new ${subject.name}`, () => Reflect.construct(value, []))
+    attempt(`${subject.name} is a constructor`, () => {
+      try {
+        Reflect.construct(Object, [], value)
+        return true
+      } catch {
+        return false
+      }
+    })
   }
   if (isObject(value)) {
     for (const key of own(value)) {
@@ -183,7 +196,7 @@ async (subject) => {
   }
   // What has not settled by then does not.
   await Promise.race([Promise.all(waiting), new Promise((resolve) => setTimeout(resolve, 150))])
-  let packed = JSON.stringify(answers).match(/[^]{1,400}/g)
+  let packed = JSON.stringify(answers).match(/[^]{1,200}/gu)
   while (packed.length > 60) {
     packed = Array.from({ length: Math.ceil(packed.length / 60) }, (_, at) => packed.slice(at * 60, at * 60 + 60))
   }

@@ -22,7 +22,7 @@ class Exemption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     """Names in which ours is not upstream, on purpose.
 
     Attributes:
-        subject: the subject of ``probe.js`` that they are about.
+        subject: what they are about: a subject of ``probe.js``, an encoding.
         names: ``*`` stands for anything.
         apart: in which way.
         because: the reason.
@@ -44,6 +44,8 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         make: an expression for a fresh instance, in which ``subject.value`` is the class.
         skip: members that are not called: what they answer varies, or ends the program.
         random: members whose answers are random.
+        strangers: its members are called on other objects as well. Of what is written in JavaScript on both sides, the
+            answers to that are accidents.
         note: why it is as it is.
     """
 
@@ -53,6 +55,7 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     make: str | None = None
     skip: list[str] = []
     random: list[str] = []
+    strangers: bool = True
     note: str | None = None
 
 
@@ -62,6 +65,20 @@ class Difference(msgspec.Struct, frozen=True):
     apart: Apart
     upstream: str
     ours: str
+
+
+class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What upstream has, by name alone.
+
+    Attributes:
+        globals: the globals that are not the language's.
+        modules: the exports of each module that can be imported.
+        closed: the modules of Node and Cloudflare that cannot be imported.
+    """
+
+    globals: list[str]
+    modules: dict[str, list[str]]
+    closed: list[str]
 
 
 def _rows(name: str) -> Iterator[bytes]:
@@ -82,6 +99,32 @@ def exemptions(name: str) -> list[Exemption]:
     return [msgspec.json.decode(line, type=Exemption) for line in _rows(name)]
 
 
+def pinned_names() -> Names:
+    """Upstream's names as committed."""
+    return msgspec.json.decode((HERE / "names.json").read_bytes(), type=Names)
+
+
+def areas() -> dict[str, list[str]]:
+    """The globals by the part of the platform that they are shown in."""
+    return msgspec.json.decode((HERE / "areas.json").read_bytes(), type=dict[str, list[str]])
+
+
+def names(found: Mapping[str, str]) -> Names:
+    """The names in the answer of the survey."""
+    specifiers = modules()
+    shown = {(name if ":" in name else f"'{name}'"): name for name in specifiers}
+    open_, closed = dict[str, list[str]](), list[str]()
+    for label, name in shown.items():
+        if name.endswith("no-such-module"):
+            continue
+        if found[label].startswith(_NO_MODULE):
+            closed.append(name)
+        elif found[label] == "module":
+            members = (other.removeprefix(f"{label}.") for other in found if other.startswith(f"{label}."))
+            open_[name] = [member for member in members if "." not in member]
+    return Names([name for name in found if name not in shown and "." not in name], open_, closed)
+
+
 def survey() -> Case:
     """The program that lists the whole platform."""
     program = f"async () => ({_function('survey.js')})({json.dumps(modules())})"
@@ -90,11 +133,38 @@ def survey() -> Case:
 
 def probe(subject: Subject) -> Case:
     """The program that misuses ``subject``."""
-    members = [f"{part}: {json.dumps(getattr(subject, part))}" for part in ("name", "skip", "random")]
+    members = [f"{part}: {json.dumps(getattr(subject, part))}" for part in ("name", "skip", "random", "strangers")]
     members.append(f"value: {subject.value or subject.name}")
     make = f"subject.make = () => {subject.make};" if subject.make else ""
-    program = f"async () => {{ const subject = {{ {', '.join(members)} }}; {make} return ({_function('probe.js')})(subject) }}"
+    start = f"const subject = {{ {', '.join(members)} }}; {make}"
+    program = f"async () => {{ {start} return ({_function('probe.js')})(subject) }}"
     return Case(id=f"probe {subject.name}", kind="platform", code=program, timeout=20_000)
+
+
+def decoding(labels: Sequence[str], encodings: Sequence[str]) -> Case:
+    """The program that asks TextDecoder about ``labels``, and has it decode in ``encodings``."""
+    program = f"async () => ({_function('encodings.js')})({json.dumps(labels)}, {json.dumps(encodings)})"
+    return Case(id=f"decoding {' '.join(encodings)}", kind="platform", code=program, timeout=20_000)
+
+
+def cloning() -> Case:
+    """The program that clones a value of every kind."""
+    makers = [f"{json.dumps(name)}: () => {_body(text)}" for name, text in _values()]
+    makers += [f"{json.dumps(f'a {it.name}')}: () => ({it.make})" for it in subjects() if _is_plain(it)]
+    program = f"async () => ({_function('clones.js')})({{ {', '.join(makers)} }})"
+    return Case(id="cloning", kind="platform", code=program, timeout=20_000)
+
+
+def _values() -> list[tuple[str, str]]:
+    return [msgspec.json.decode(line, type=tuple[str, str]) for line in _rows("clones.jsonl")]
+
+
+def _body(text: str) -> str:
+    return text if text.startswith("{ ") else f"({text})"
+
+
+def _is_plain(subject: Subject) -> bool:
+    return subject.make is not None and "subject." not in subject.make
 
 
 def _function(name: str) -> str:
@@ -111,7 +181,13 @@ def answer(envelope: Mapping[str, Any] | None) -> dict[str, str]:
     assert envelope is not None
     assert "result" in envelope, envelope
     assert not envelope.get("error"), envelope
-    return json.loads(_unpacked(envelope["result"]))
+    found: dict[str, str] = json.loads(_unpacked(envelope["result"]))
+    return {_printable(name): _printable(text) for name, text in found.items()}
+
+
+def _printable(text: str) -> str:
+    """Lone surrogates escaped: what is written of them is text."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _unpacked(packed: object) -> str:
@@ -134,6 +210,13 @@ def apart(upstream: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, Dif
     return found
 
 
+def differing(upstream: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, Difference]:
+    """Where two answers to misuse are not the same. That one side has not got a member is for the survey to tell."""
+    found = apart(upstream, ours)
+    assert len(found) < len(upstream), "nothing that is asked of it is the same"
+    return {name: it for name, it in found.items() if it.apart == "differs"}
+
+
 def _canonical(text: str | None) -> str | None:
     # What workerd adds is an address of its maker's documentation.
     return None if text is None else re.sub(r"(Illegal invocation)\b.*", r"\1", text)
@@ -153,7 +236,9 @@ def _under(name: str, found: Mapping[str, Difference]) -> bool:
     return False
 
 
-def unexplained(found: Mapping[str, Difference], exempt: Sequence[Exemption]) -> tuple[dict[str, Difference], list[str]]:
+def unexplained(
+    found: Mapping[str, Difference], exempt: Sequence[Exemption]
+) -> tuple[dict[str, Difference], list[str]]:
     """The differences that no exception explains, and the patterns that explain none."""
     rest = dict(found)
     idle: list[str] = []

@@ -14,8 +14,12 @@ async (MODULES) => {
       /\s+/,
     ),
   )
-  // workerd's own marks on its classes, and the list of its compatibility flags.
-  const IGNORED = new Set(['cloudflare:internal-class', 'kResourceTypeInspect', 'compatibilityFlags'])
+  // workerd's own marks on its classes, for its inspector, and the list of its compatibility flags.
+  const MARKS = new Set([
+    'cloudflare:internal-class', 'kResourceTypeInspect', 'state', 'supportsBYOB', 'expectsBytes', 'length', 'immutable',
+    'kIsBuffer',
+  ])
+  const isIgnored = (key) => (typeof key === 'symbol' ? MARKS.has(key.description) : key === 'compatibilityFlags')
   const found = {}
   // Where an object was described, so that it is described once and its other names say whose they are.
   const known = new Map()
@@ -67,7 +71,7 @@ async (MODULES) => {
 
   const members = (path, value, depth) => {
     for (const key of Reflect.ownKeys(value)) {
-      if (IGNORED.has(typeof key === 'symbol' ? key.description : key) || key === 'constructor') continue
+      if (isIgnored(key) || key === 'constructor') continue
       if (typeof value === 'function' && /^(length|name|arguments|caller)$/.test(label(key))) continue
       if (Array.isArray(value) && key === 'length') continue
       const descriptor = Object.getOwnPropertyDescriptor(value, key)
@@ -133,7 +137,7 @@ async (MODULES) => {
   }
 
   // Results are shown as short texts in short lists, see ../src/describe.mjs.
-  let packed = JSON.stringify(found).match(/[^]{1,400}/g)
+  let packed = JSON.stringify(found).match(/[^]{1,200}/gu)
   while (packed.length > 60) {
     packed = Array.from({ length: Math.ceil(packed.length / 60) }, (_, at) => packed.slice(at * 60, at * 60 + 60))
   }

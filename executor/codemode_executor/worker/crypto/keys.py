@@ -24,6 +24,7 @@ MIN_RSA_GENERATED_BITS = 1024
 MAX_RSA_BITS = 16384
 _MAX_DER = 64 * 1024
 _MAX_PASSPHRASE = 1023
+_MAX_SCALAR = 66
 _KEPT = 16
 
 CURVES: Mapping[str, Callable[[], ec.EllipticCurve]] = {
@@ -193,6 +194,18 @@ def write_raw(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, byt
     return None, key.public_bytes_raw()
 
 
+def read_scalar(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
+    """The private key on ``{curve}`` that is this number."""
+    (data,) = parts(buffers, 1)
+    on = curve(params)
+    if len(data) > _MAX_SCALAR:
+        raise refusal("Private key is not valid for specified curve.", "Error")
+    try:
+        return answer(ec.derive_private_key(int.from_bytes(data, "big"), on))
+    except ValueError:
+        raise refusal("Private key is not valid for specified curve.", "Error") from None
+
+
 def to_public(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
     """The public key of a private one."""
     (der,) = parts(buffers, 1)
@@ -209,12 +222,12 @@ def read_node(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, byt
     pem = text(params, "format") == "pem"
     wanted = "private" if params.get("private") is True else "public"
     if len(data) > _MAX_DER:
-        raise refusal(f"Failed to read {wanted} key", "Error")
+        raise refusal(f"Failed to parse {wanted} key", "Error")
     key = None if wanted == "private" else _try_public(data, pem=pem)
     if key is None:
         key = _try_private(data, password, pem=pem)
     if key is None:
-        raise refusal(f"Failed to read {wanted} key", "Error")
+        raise refusal(f"Failed to parse {wanted} key", "Error")
     return answer(_bounded(key, "PKCS8"))
 
 
@@ -287,6 +300,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "crypto.key.spki": read_spki,
     "crypto.key.raw": read_raw,
     "crypto.key.to_raw": write_raw,
+    "crypto.key.scalar": read_scalar,
     "crypto.key.public": to_public,
     "crypto.key.read": read_node,
     "crypto.key.write": write_node,

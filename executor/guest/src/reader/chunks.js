@@ -49,8 +49,9 @@ export function chunksFor({ references, builtins = [], anyBuiltin = false, links
   }
   for (const builtin of builtins) add(byModule.get(manifestName(builtin)));
   if (anyBuiltin) for (const chunks of byModule.values()) add(chunks);
-  if (links) wanted.add(LINKER);
-  return inOrder(wanted);
+  const ordered = inOrder(wanted);
+  // Last, since it looks for what the others provide.
+  return links ? [...ordered, LINKER] : ordered;
 }
 
 function inOrder(wanted) {

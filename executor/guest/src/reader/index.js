@@ -56,7 +56,7 @@ import { begin, wanted } from "./typescript.js";
  * @returns {string}
  */
 export default function read(input) {
-  const { code, modules = [], transpiled } = input.startsWith('{"code":') ? JSON.parse(input) : { code: input }; // SHIM
+  const { code, modules = [], transpiled } = JSON.parse(input);
   begin(transpiled);
   const answer = answerFor(code, modules);
   const typescript = wanted();

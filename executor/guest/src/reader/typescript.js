@@ -47,8 +47,10 @@ function key(kind, text) {
 }
 
 // The names of declarations and modifiers that JavaScript does not have, or reserves.
-const KEYWORDS =
-  "type|interface|declare|namespace|module|abstract|readonly|public|private|protected|override|enum|implements|accessor|global";
+const KEYWORDS = [
+  ...["type", "interface", "enum", "declare", "namespace", "module", "global", "abstract", "implements"],
+  ...["public", "private", "protected", "readonly", "override", "accessor"],
+].join("|");
 
 // How the rest of the text begins where acorn has met its first token that is no JavaScript.
 const AT_THE_ERROR = [

@@ -47,7 +47,7 @@ export class Fresh {
 
 /**
  * @param {import("./parse.js").Reading} reading of the text, which has been parsed
- * @param {{ isModule: boolean, keepsStores: boolean }} options see `stores.js` for the second
+ * @param {{ isModule: boolean, keepsStores: boolean }} options whether exports are its own business; see `stores.js`
  * @returns {Unit}
  */
 export function unitOf(reading, { isModule, keepsStores }) {
@@ -82,24 +82,13 @@ export function unitOf(reading, { isModule, keepsStores }) {
   let onlyImports = true;
   const exported = [];
   for (const statement of tree.body) {
-    switch (statement.type) {
-      case "ImportDeclaration":
-        importDeclaration(unit, statement, request);
-        unit.replacements.push(...blanked(text, statement.start, statement.end, onlyImports ? " " : ";"));
-        continue;
-      case "ExportAllDeclaration":
-        if (statement.exported === null) unit.stars.push(request(statement.source));
-        else unit.indirect.push({ name: nameOf(statement.exported), request: request(statement.source), imported: null });
-        unit.replacements.push(...blanked(text, statement.start, statement.end, ";"));
-        break;
-      case "ExportNamedDeclaration":
-        exportDeclaration(unit, statement, request, exported);
-        break;
-      case "ExportDefaultDeclaration":
-        exportDefault(unit, statement);
-        break;
+    if (statement.type === "ImportDeclaration") {
+      importDeclaration(unit, statement, request);
+      unit.replacements.push(...blanked(text, statement.start, statement.end, onlyImports ? " " : ";"));
+    } else {
+      onlyImports = false;
+      if (isModule) exportOf(unit, statement, request, exported);
     }
-    onlyImports = false;
   }
   for (const { name, local } of exported) {
     const binding = unit.bindings.find((candidate) => candidate.local === local);
@@ -161,6 +150,22 @@ function importDeclaration(unit, { source, specifiers }, request) {
           ? null
           : nameOf(specifier.imported);
     unit.bindings.push({ local: specifier.local.name, request: number, imported });
+  }
+}
+
+function exportOf(unit, statement, request, exported) {
+  switch (statement.type) {
+    case "ExportAllDeclaration": {
+      const number = request(statement.source);
+      if (statement.exported === null) unit.stars.push(number);
+      else unit.indirect.push({ name: nameOf(statement.exported), request: number, imported: null });
+      unit.replacements.push(...blanked(unit.text, statement.start, statement.end, ";"));
+      return;
+    }
+    case "ExportNamedDeclaration":
+      return exportDeclaration(unit, statement, request, exported);
+    case "ExportDefaultDeclaration":
+      return exportDefault(unit, statement);
   }
 }
 

@@ -36,9 +36,9 @@ function only(tree) {
   return tree.body.length === 1 && statement.type === "ExpressionStatement" ? statement : undefined;
 }
 
-// Comments and imports, up to the first statement that is something else.
-const HEAD =
-  /(?:\s+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/|import(?:\s+[\w$*{][^'"`;()=]*?from)?\s*(?:"[^"\n\r]*"|'[^'\n\r]*')(?:\s*with\s*\{[^{}]*\})?[ \t]*;?)*/y;
+const BLANK = /\s+|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\//y;
+const IMPORT =
+  /import(?:\s+[\w$*{][^'"`;()=]*?from)?\s*(?:"[^"\n\r]*"|'[^'\n\r]*')(?:\s*with\s*\{[^{}]*\})?[ \t]*;?/y;
 
 /**
  * How much of the text are the imports at its start. They stand in a module, and what follows
@@ -48,9 +48,11 @@ const HEAD =
  * @returns {number}
  */
 export function endOfImports(text) {
-  HEAD.lastIndex = 0;
-  const [head] = HEAD.exec(text);
-  return /(?:^|[\s;/])import\b/.test(head) ? head.length : 0;
+  let end = 0;
+  for (let at = skip(BLANK, text, 0), next; (next = match(IMPORT, text, at)) > at; at = skip(BLANK, text, next)) {
+    end = next;
+  }
+  return end;
 }
 
 /**
@@ -59,5 +61,18 @@ export function endOfImports(text) {
  * @param {string} text
  */
 export function mayBeExpression(text) {
-  return /^(?:\s|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)*(?:(?:async\s+)?function\b|\{)/.test(text);
+  const start = skip(BLANK, text, 0);
+  return /^(?:(?:async\s+)?function\b|\{)/.test(text.slice(start, start + 100));
+}
+
+function skip(pattern, text, from) {
+  let at = from;
+  for (let next; (next = match(pattern, text, at)) > at; at = next);
+  return at;
+}
+
+// Where a match that starts at the offset ends; the offset if there is none.
+function match(pattern, text, at) {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
 }

@@ -15,13 +15,13 @@ export function elideImports(text, tree, source) {
   let result = "";
   let previous; // the statement before that stays
   for (const statement of tree.body) {
-    const kept = isImport(statement) ? statement.specifiers.filter(({ local }) => used.has(local.name)) : undefined;
-    if (kept === undefined || (kept.length === statement.specifiers.length && !lostItsTypes(text, statement, source))) {
+    const kept = new Set(statement.specifiers?.filter(({ local }) => used.has(local.name)));
+    if (!isImport(statement) || (kept.size === statement.specifiers.length && !lostItsTypes(text, statement, source))) {
       previous = statement;
       continue;
     }
     result += text.slice(result.length, statement.start);
-    if (kept.length > 0) {
+    if (kept.size > 0) {
       result += withOnly(text, statement, kept);
       previous = statement;
     } else {
@@ -53,11 +53,13 @@ function withOnly(text, { start, end, specifiers, source }, kept) {
   const clause = text.slice(start, end).split("");
   const erase = (from, to) => clause.fill(" ", from - start, to - start);
   const commas = commasOf(text, start, source.start);
+  let comma = 0;
   for (const [index, specifier] of specifiers.entries()) {
-    if (kept.includes(specifier)) continue;
+    while (commas[comma] < specifier.end) comma += 1;
+    if (kept.has(specifier)) continue;
     erase(specifier.start, specifier.end);
-    const next = commas.find((comma) => comma >= specifier.end);
-    if (next !== undefined && next < (specifiers[index + 1]?.start ?? source.start)) erase(next, next + 1);
+    const next = commas[comma];
+    if (next < (specifiers[index + 1]?.start ?? source.start)) erase(next, next + 1);
     else if (specifier.type === "ImportNamespaceSpecifier") erase(commas[0], commas[0] + 1);
   }
   return clause.join("");

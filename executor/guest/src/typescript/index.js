@@ -25,7 +25,7 @@ import { transpile } from "./transpile.js";
  * @returns {ArrayBuffer | string}
  */
 export default function port() {
-  if (typeof this === "function") return wasmBytes.buffer;
+  if (typeof this === "function") return wasmBytes;
   return JSON.stringify(JSON.parse(this).map(answer));
 }
 

@@ -31,12 +31,16 @@ export function restoreSemicolons(source, stripped) {
   return text + stripped.slice(text.length);
 }
 
+// Comments, strings and what counts between them.
+const TOKENS =
+  /\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|[()[\]{};]/gs;
+
 // The first semicolon of the erased part that no bracket encloses: types have them only inside
 // of brackets.
 function endOfStatement(source, start, end) {
   const erased = source.slice(start, end);
   let open = 0;
-  for (const token of erased.matchAll(/\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|[()[\]{};]/gs)) {
+  for (const token of erased.matchAll(TOKENS)) {
     const [text] = token;
     if ("([{".includes(text)) open += 1;
     else if (")]}".includes(text)) open -= 1;

@@ -3,7 +3,7 @@
 import { WASM_BYTES, instantiate } from "amaro/instance";
 
 /** To be filled by the host before anything is asked for. */
-export const wasmBytes = new Uint8Array(WASM_BYTES);
+export const wasmBytes = new ArrayBuffer(WASM_BYTES);
 
 // A text of the permitted size needs less. The memory of an instance never shrinks, so one that
 // has met a monster gives way to another.
@@ -60,8 +60,15 @@ export function transform(source) {
   return run(source, { mode: "transform", sourceMap: true, transform: TRANSFORM });
 }
 
+function compile() {
+  const module = new WebAssembly.Module(wasmBytes);
+  // It has a copy, and nobody else needs one.
+  wasmBytes.transfer(0);
+  return module;
+}
+
 function run(source, options) {
-  compiled ??= new WebAssembly.Module(wasmBytes);
+  compiled ??= compile();
   instance ??= instantiate(compiled);
   try {
     return instance.transformSync(source, {

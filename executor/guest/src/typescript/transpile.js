@@ -43,15 +43,18 @@ function withReturns(text) {
   return { text: elideImports(joined, parseJavaScript(joined), text) };
 }
 
+const AFTER_LINE_BREAK = /(?<=\r\n|\r(?!\n)|[\n\u2028\u2029])/;
+
 // The imports take the place of the spaces that the body has for them.
 function joinLines(imports, body) {
-  const [importLines, bodyLines] = [imports, body].map((part) => part.split(/(?<=\r\n|\r(?!\n)|[\n\u2028\u2029])/));
+  const [importLines, bodyLines] = [imports, body].map((part) => part.split(AFTER_LINE_BREAK));
   const last = importLines.length - 1;
-  const room = bodyLines[last].slice(0, importLines[last].length);
+  const room = /^[^\n\r\u2028\u2029]*/.exec(bodyLines[last])[0].slice(0, importLines[last].length);
   if (bodyLines.slice(0, last).every((line) => line.trim() === "") && room.trim() === "") {
     return imports + bodyLines[last].slice(room.length) + bodyLines.slice(last + 1).join("");
   }
-  return imports.replace(/\/\/[^\n\r\u2028\u2029]*/g, " ").replace(/[\n\r\u2028\u2029]/g, " ") + body;
+  const oneLine = imports.replace(/\/\/[^\n\r\u2028\u2029]*/g, " ").replace(/[\n\r\u2028\u2029]/g, " ");
+  return `${oneLine};${body}`;
 }
 
 function attempt(text, form, { keepImports = false } = {}) {
@@ -105,12 +108,12 @@ function rewritten(text, source, form) {
 
 // swc declares namespaces behind everything else, where the program's answer stands.
 function namespacesAtTheEnd({ body }, text) {
+  const isNamespace = ({ id, init }) => {
+    const name = id.name?.replaceAll("$", "\\$");
+    return init === null && new RegExp(`\\b(?:namespace|module)\\s+${name}(?![\\w$])`).test(text);
+  };
   const isOne = ({ type, kind, declarations }) =>
-    type === "VariableDeclaration" &&
-    kind === "var" &&
-    declarations.every(
-      ({ id, init }) => init === null && new RegExp(`\\b(?:namespace|module)\\s+${id.name.replaceAll("$", "\\$")}(?![\\w$])`).test(text),
-    );
+    type === "VariableDeclaration" && kind === "var" && declarations.every(isNamespace);
   return body.slice(body.findLastIndex((statement) => !isOne(statement)) + 1);
 }
 

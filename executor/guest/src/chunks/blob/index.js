@@ -33,7 +33,7 @@ export default function install(realm) {
   // Where a slice begins or ends.
   const toIndex = (value, otherwise, size) => {
     if (value === undefined) return otherwise
-    const index = Math.trunc(Number(value)) || 0
+    const index = Math.trunc(+value) || 0
     return index < 0 ? Math.max(0, size + index) : Math.min(index, size)
   }
 
@@ -61,7 +61,7 @@ export default function install(realm) {
 
   const toTime = (value) => {
     if (value === undefined) return now()
-    const time = Number(value)
+    const time = +value
     return Number.isNaN(time) ? 0 : time
   }
 

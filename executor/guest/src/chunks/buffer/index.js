@@ -315,12 +315,19 @@ export default function install(realm) {
       if (!isBytes(b)) throw invalidArgType('b', ['Buffer', 'Uint8Array'], typeof b)
       return this === b || (this.length === b.length && compareBytes(this, b) === 0)
     },
-    inspect(depth, options) {
+    inspect(depth, options, inspect = undefined) {
       const shown = Math.min(this.length, INSPECT_BYTES)
       let text = ''
       for (let i = 0; i < shown; i++) text += (i === 0 ? '' : ' ') + (this[i] < 16 ? '0' : '') + this[i].toString(16)
       const more = this.length - shown
       if (more > 0) text += ' ... ' + more + ' more byte' + (more > 1 ? 's' : '')
+      if (inspect !== undefined) {
+        const keys = Object.keys(this).filter((key) => !/^\d+$/.test(key))
+        for (const key of keys) {
+          const entry = inspect({ [key]: this[key] }, { ...options, breakLength: Infinity, compact: true })
+          text += (text === '' ? '' : ', ') + entry.slice(2, -2)
+        }
+      }
       return '<' + this.constructor.name + ' ' + text + '>'
     },
     compare(target, start, end, thisStart, thisEnd) {

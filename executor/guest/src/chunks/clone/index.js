@@ -13,6 +13,8 @@ const { keys: keysOf } = Object
 
 const ERRORS = { __proto__: null, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError }
 
+const LARGEST_ELEMENT = 8
+
 const VIEWS = {
   __proto__: null,
   Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float16Array, Float32Array,
@@ -67,20 +69,15 @@ export default function install(realm) {
       if (isArray(value)) return array(value)
       if (isView(value)) return view(value)
       const prototype = getPrototypeOf(value)
-      // Asking for a brand costs an exception; what has no tag is no map, set, date or the like.
-      if (objectToString.call(value) === '[object Object]') {
+      const kind = objectToString.call(value)
+      // What has no tag is no map, set, date or the like.
+      if (kind === '[object Object]') {
         return prototype === objectPrototype || prototype === null ? fields(value) : other(value, prototype)
       }
-      if (isMap(value)) return map(value)
-      if (isSet(value)) return set(value)
-      if (byteLengthOfBuffer(value) !== undefined) return buffer(value)
-      if (isDate(value)) return remember(value, new Date(dateValue(value)))
-      if (isRegExp(value)) return remember(value, new RegExp(regExpSource(value), regExpFlags(value)))
-      if (isError(value)) return error(value)
-      if (isException(value)) return exception(value)
-      if (isShared(value)) return value
-      const primitive = unbox(value)
-      if (primitive !== undefined) return remember(value, Object(primitive))
+      // Asking for a brand that is not there costs an exception: the likely one comes first.
+      const likely = kinds.get(kind)
+      if (likely?.is(value)) return likely.copy(value)
+      for (const { is, copy } of kinds.values()) if (is(value)) return copy(value)
       return other(value, prototype)
     }
 
@@ -163,18 +160,22 @@ export default function install(realm) {
         throw fail('[object Object] could not be cloned.') // a DataView that its buffer has shrunk away from
       }
       const View = tag === undefined ? DataView : VIEWS[tag]
-      const isOpen = isBuffer && isResizable(held) && followsLength(value, held)
+      const isOpen = isBuffer && isResizable(held) && hasNoLength(value, held)
       return remember(value, isOpen ? new View(copied, offset) : new View(copied, offset, elements))
     }
 
-    // A view that has no length of its own grows with its buffer, which is the only way to tell.
-    const followsLength = (value, held) => {
+    // Whether a view has no length of its own. Only as its buffer grows it is seen, and so is one that the buffer has
+    // shrunk away from: an array shows no more of it than that it is empty.
+    const hasNoLength = (value, held) => {
       const length = byteLengthOfBuffer(held)
+      const offset = viewOffset(value)
       const before = viewLength(value)
       resize(held, maxLength(held))
-      const after = viewLength(value)
+      const isOutside = viewOffset(value) !== offset || (before === 0 && viewLength(value) > 0 && length >= LARGEST_ELEMENT)
+      const isLonger = viewLength(value) !== before
       resize(held, length)
-      return after !== before
+      if (isOutside) throw fail('[object Object] could not be cloned.')
+      return isLonger
     }
 
     const error = (value) => {
@@ -199,6 +200,21 @@ export default function install(realm) {
       defineProperty(copy, 'stack', { __proto__: null, value: value.stack, writable: true, enumerable: true, configurable: true })
       return remember(value, copy)
     }
+
+    const boxed = (value) => remember(value, Object(unbox(value)))
+    const isBoxed = (value) => unbox(value) !== undefined
+    const regExp = (value) => remember(value, new RegExp(regExpSource(value), regExpFlags(value)))
+    const kinds = new Map([
+      ['[object Map]', { is: isMap, copy: map }],
+      ['[object Set]', { is: isSet, copy: set }],
+      ['[object Date]', { is: isDate, copy: (value) => remember(value, new Date(dateValue(value))) }],
+      ['[object ArrayBuffer]', { is: (value) => byteLengthOfBuffer(value) !== undefined, copy: buffer }],
+      ['[object RegExp]', { is: isRegExp, copy: regExp }],
+      ['[object Error]', { is: isError, copy: error }],
+      ['[object DOMException]', { is: isException, copy: exception }],
+      ['[object SharedArrayBuffer]', { is: isShared, copy: (value) => value }],
+      ['[object Number]', { is: isBoxed, copy: boxed }],
+    ])
 
     const other = (value, prototype) => {
       refused ??= refusedPrototypes()

@@ -26,7 +26,7 @@ export const findEncoding = (text, hostCall) => {
   if (value === null) return undefined
   const { name, kind } = value
   if (known.has(name)) return known.get(name)
-  const table = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+  const table = new Uint32Array(bytes.slice().buffer) // the bytes begin where they happen to
   const encoding = { __proto__: null, name, decoder: byKind[kind](table) }
   known.set(text, encoding)
   return encoding

@@ -3,6 +3,7 @@ import { globalFunction } from '../shape.js'
 import { createBody } from './body.js'
 import { createFetch } from './fetch.js'
 import { createHeaders } from './headers.js'
+import { refusal } from './outbound.js'
 import { createRequest } from './request.js'
 import { createResponse } from './response.js'
 
@@ -17,5 +18,12 @@ export default function install(realm) {
   cloners.set(headersOf.headers.Class.prototype, headersOf.clone)
   cloners.set(requests.request.Class.prototype, requests.clone)
   cloners.set(responses.response.Class.prototype, responses.clone)
-  return { headers: headersOf.headers, request: requests.request, response: responses.response }
+  return {
+    headers: headersOf.headers,
+    request: requests.request,
+    response: responses.response,
+    // The state of what a program gives as a request.
+    toRequest: requests.build,
+    refusal,
+  }
 }

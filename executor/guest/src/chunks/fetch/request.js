@@ -34,12 +34,12 @@ const toCache = (value) => {
 
 export const createRequest = (realm, { base, extract, clone, take, refuseToClone }, headersOf) => {
   const { native, isSignal } = realm.exports.streams
-  const { createInterface, isObject } = native
+  const { createInterface, isObject, toText } = native
   const { AbortController, URL } = realm.global
   const { headers } = headersOf
 
   const toUrl = (input) => {
-    const text = `${input}`
+    const text = toText(input)
     const url = URL.parse(text)
     if (url === null) throw new TypeError(`Invalid URL: ${text}`)
     return url.href

@@ -6,7 +6,7 @@ const INIT = 'InitializerDict'
 const INIT_OR_RESPONSE = `${INIT} or Response`
 const BAD_STATUS_TEXT = /[\0\r\n]/
 
-const toInteger = (value) => Math.trunc(Number(value)) || 0
+const toInteger = (value) => Math.trunc(+value) || 0
 
 export const createResponse = (realm, { base, extract, clone, refuseToClone }, headersOf) => {
   const { createInterface, isObject, toText } = realm.exports.streams.native
@@ -91,12 +91,12 @@ export const createResponse = (realm, { base, extract, clone, refuseToClone }, h
       error: () => response.make({ ...fresh(null, 0, headersOf.create()), type: 'error' }),
       redirect(state, [target, given]) {
         const text = toText(target)
-        const url = URL.parse(text)
-        if (url === null) throw new TypeError(`Unable to parse URL: ${text}`)
         const status = given === undefined ? 302 : toInteger(given)
         if (!isRedirect(status)) {
           throw new RangeError(`${status} is not a redirect status code. It must be one of: 301, 302, 303, 307, or 308.`)
         }
+        const url = URL.parse(text)
+        if (url === null) throw new TypeError(`Unable to parse URL: ${text}`)
         const headersState = headersOf.create()
         headersOf.set(headersState, 'location', url.href)
         headersState.immutable = true

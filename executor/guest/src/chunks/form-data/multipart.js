@@ -69,7 +69,8 @@ export const readMultipart = (bytes, boundary, add) => {
     const head = readHead(text.slice(at, found.index))
     const start = found.index + found[0].length
     let newline = text.indexOf('\n' + delimiter, start)
-    if (newline === -1) throw new TypeError('No subsequent boundary string after multipart message.')
+    // A message that ends with its boundary is as good as cut off.
+    if (newline === -1 || newline + 1 + delimiter.length === text.length) throw new TypeError('No subsequent boundary string after multipart message.')
     at = newline + 1
     if (newline > start && text[newline - 1] === '\r') newline -= 1
     add(head, bytes.subarray(start, newline))

@@ -133,6 +133,7 @@ export const createLinker = (realm) => {
       const value = exports[names[i]]
       record.links.x[names[i]] = () => value
     }
+    if (!hasOwn(exports, 'default')) record.links.x.default = () => exports
     builtins[specifier] = record
     return record
   }
@@ -151,7 +152,8 @@ export const createLinker = (realm) => {
       text = 'No such module "' + meaning.name + '".'
       if (isKnown(meaning.name)) text += ' It is not available here; available are ' + offered.join(', ') + '.'
     }
-    throw new ErrorCtor(isStatic && referrer !== '' ? text + '\n  imported from "' + referrer + '"' : text)
+    if (isStatic && referrer !== '') text += '\n  imported from "' + referrer + '"'
+    throw withoutFrames(new ErrorCtor(text))
   }
 
   // --- linking ---
@@ -178,13 +180,15 @@ export const createLinker = (realm) => {
     return found
   }
 
-  const linkError = (text) => {
-    const error = new SyntaxErrorCtor(text)
+  // Nobody's code has failed: what the linker itself throws has no place in a text.
+  const withoutFrames = (error) => {
     defineProperty(error, 'stack', {
-      __proto__: null, value: 'SyntaxError: ' + text, writable: true, enumerable: false, configurable: true,
+      __proto__: null, value: error.name + ': ' + error.message, writable: true, enumerable: false, configurable: true,
     })
     return error
   }
+
+  const linkError = (text) => withoutFrames(new SyntaxErrorCtor(text))
 
   // Where an export is found. What is not found, or in two places, is an error only where it is imported by name; the
   // specifier is that of who does. A name behind `export *` is looked for, and nothing more.

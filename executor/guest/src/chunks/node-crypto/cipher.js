@@ -119,7 +119,7 @@ export const createCiphers = (realm, { fromText, output, readBytes }, { secretOf
     },
   }
 
-  const Cipheriv = constructorOf('Cipheriv', Transform, create(false), {
+  const Cipheriv = constructorOf('Cipheriv', 3, Transform, create(false), {
     ...shared,
     getAuthTag() {
       const state = own(this)
@@ -128,7 +128,7 @@ export const createCiphers = (realm, { fromText, output, readBytes }, { secretOf
     },
   })
 
-  const Decipheriv = constructorOf('Decipheriv', Transform, create(true), {
+  const Decipheriv = constructorOf('Decipheriv', 3, Transform, create(true), {
     ...shared,
     setAuthTag(buffer, encoding) {
       const state = running(this)

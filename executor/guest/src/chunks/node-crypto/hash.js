@@ -87,6 +87,22 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     callback()
   }
 
+  // What of a stream works without node:stream, which this module does not load: all is written, then the digest read.
+  const streaming = Transform !== undefined ? {} : {
+    write(data, encoding) {
+      feed(own(this), dataOf(data, encoding))
+      return true
+    },
+    end(data, encoding) {
+      if (data !== undefined) feed(own(this), dataOf(data, encoding))
+      return this
+    },
+    read() {
+      const state = own(this)
+      return state.finished ? null : output(finish(state))
+    },
+  }
+
   const checkLength = (hash, length) => {
     if (length === undefined) return
     if (typeof length !== 'number') throw invalidArgType('options.outputLength', 'number', length)
@@ -95,12 +111,13 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     if (length !== SIZES[hash]) throw new Error('invalid digest size')
   }
 
-  const Hash = constructorOf('Hash', Transform, (algorithm, options) => {
+  const Hash = constructorOf('Hash', 2, Transform, (algorithm, options) => {
     validateString(algorithm, 'algorithm')
     const hash = known(algorithm)
     checkLength(hash, options?.outputLength)
     return { state: begin(hash), options }
   }, {
+    ...streaming,
     copy(options) {
       const state = own(this)
       if (state.finished) throw finalized()
@@ -123,13 +140,14 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     },
   })
 
-  const Hmac = constructorOf('Hmac', Transform, (hmac, key, options) => {
+  const Hmac = constructorOf('Hmac', 3, Transform, (hmac, key, options) => {
     validateString(hmac, 'hmac')
     const material = secretOf(key) ?? readBytes(
       key, 'key', options?.encoding, ['ArrayBuffer', 'Buffer', 'ArrayBufferView', 'string', 'KeyObject', 'CryptoKey'],
     )
     return { state: begin(known(hmac), copy(material)), options }
   }, {
+    ...streaming,
     update,
     // After its end an HMAC answers nothing instead of failing.
     digest(encoding) {

@@ -4,17 +4,25 @@ import { createCiphers } from './cipher.js'
 import { makeConstants } from './constants.js'
 import { createDerivation } from './derive.js'
 import { listed } from './digests.js'
+import { createEcdh } from './ecdh.js'
 import { createHashing } from './hash.js'
 import { createKeyObjects } from './keys.js'
 import { createRandom } from './random.js'
 import { createSigning } from './sign.js'
 
-// Upstream throws like this for what it does not offer; here are some more, which few programs without a network call.
+// Upstream throws like this for what it does not offer. Here are more of them: certificates, primes and finite fields, which
+// programs without a network have no use for.
 const ABSENT = [
-  'Cipher', 'Decipher', 'createCipher', 'createDecipher', 'setFips', 'setEngine', 'DiffieHellman', 'DiffieHellmanGroup', 'ECDH',
+  'Cipher', 'Decipher', 'createCipher', 'createDecipher', 'setFips', 'setEngine', 'DiffieHellman', 'DiffieHellmanGroup',
   'X509Certificate', 'Certificate', 'checkPrime', 'checkPrimeSync', 'createDiffieHellman', 'createDiffieHellmanGroup',
-  'createECDH', 'generatePrime', 'generatePrimeSync', 'getDiffieHellman', 'privateEncrypt', 'publicDecrypt',
+  'generatePrime', 'generatePrimeSync', 'getDiffieHellman', 'privateEncrypt', 'publicDecrypt',
 ]
+
+// How many arguments these say they take.
+const LENGTHS = {
+  __proto__: null, createCipheriv: 3, createDecipheriv: 3, generateKeyPairSync: 1, getRandomValues: 0, KeyObject: 0, randomInt: 3,
+  scrypt: 4, timingSafeEqual: 2,
+}
 
 export default function install(realm) {
   realm.lazyModule('crypto', () => {
@@ -32,6 +40,7 @@ export default function install(realm) {
       ...createDerivation(realm, bytes, keys, later),
       ...createCiphers(realm, bytes, { secretOf: keys.openSecretOf }, Transform),
       ...createSigning(realm, bytes, keys, Writable),
+      ...createEcdh(realm, bytes),
       ...keys.members,
       constants: makeConstants(),
       fips: true,
@@ -40,7 +49,7 @@ export default function install(realm) {
       getHashes: function getHashes() { return listed() },
       secureHeapUsed: function secureHeapUsed() { return { total: 0, used: 0, utilization: 0, min: 0 } },
       subtle,
-      timingSafeEqual: function timingSafeEqualOf(...args) { return timingSafeEqual(...args) },
+      timingSafeEqual: (...args) => timingSafeEqual(...args),
       webcrypto: crypto,
     }
     for (const name of ABSENT) {
@@ -50,7 +59,7 @@ export default function install(realm) {
         },
       }[name]
     }
-    Object.defineProperty(members.timingSafeEqual, 'name', { __proto__: null, value: 'timingSafeEqual' })
+    for (const name in LENGTHS) Object.defineProperty(members[name], 'length', { __proto__: null, value: LENGTHS[name] })
     return Object.fromEntries(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)))
   })
 }

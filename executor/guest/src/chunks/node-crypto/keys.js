@@ -174,7 +174,8 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
     const only = (jwk, more) => (type === 'private' ? { ...jwk, ...more } : jwk)
     if (kind === 'rsa') return only({ kty: 'RSA', n, e }, { d, p, q, dp, dq, qi })
     if (kind === 'ec') return only({ kty: 'EC', crv: details.namedCurve, x, y }, { d })
-    return only({ kty: 'OKP', crv: kind === 'x25519' ? 'X25519' : 'Ed25519', x }, { d })
+    const head = kind === 'x25519' ? { kty: 'OKP', crv: 'X25519' } : { kty: 'OKP', alg: 'EdDSA', crv: 'Ed25519' }
+    return only({ ...head, x }, { d })
   }
 
   // --- reading
@@ -220,6 +221,7 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
     validateObject(jwk, 'key.key')
     const { kty, crv } = jwk
     const kind = kty === 'RSA' ? 'rsa' : kty === 'EC' ? 'ec' : crv === 'X25519' ? 'x25519' : 'ed25519'
+    if (kind === 'ec' && crv === undefined) throw new Error('EC JWK missing crv parameter')
     const members = { __proto__: null }
     for (const name of ['n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi', 'x', 'y']) {
       if (jwk[name] !== undefined) members[name] = `${jwk[name]}`
@@ -261,7 +263,8 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
   }
 
   const generatePair = (type, options = {}) => {
-    validateOneOf(type, 'type', ['rsa', 'ec', 'ed25519', 'x25519'])
+    validateOneOf(type, 'type', ['rsa', 'ec', 'ed25519', 'x25519', 'dh'])
+    if (type === 'dh') throw plainError('ERR_METHOD_NOT_IMPLEMENTED', 'Keys of type dh are not implemented')
     validateObject(options, 'options')
     const params = pairParams(type, options)
     const { publicKeyEncoding, privateKeyEncoding } = options

@@ -98,7 +98,7 @@ export const createSigning = (realm, { copy, fromText, isView, output, readBytes
     },
   }
 
-  const Sign = constructorOf('Sign', Writable, create, {
+  const Sign = constructorOf('Sign', 2, Writable, create, {
     ...shared,
     sign(privateKey, outputEncoding) {
       const { hash, kept } = own(this)
@@ -106,7 +106,7 @@ export const createSigning = (realm, { copy, fromText, isView, output, readBytes
     },
   })
 
-  const Verify = constructorOf('Verify', Writable, create, {
+  const Verify = constructorOf('Verify', 2, Writable, create, {
     ...shared,
     verify(publicKey, given, encoding) {
       const { hash, kept } = own(this)

@@ -26,7 +26,7 @@ export const stateOf = (object) => of(object)
 
 // Makes the constructors of the module: functions that work with and without `new`, on top of `Base`, a stream where the
 // program has loaded node:stream.
-export const constructorOf = (name, Base, create, methods) => {
+export const constructorOf = (name, length, Base, create, methods) => {
   const Made = {
     [name]: function (...args) {
       if (new.target === undefined) return Reflect.construct(Made, args)
@@ -36,6 +36,7 @@ export const constructorOf = (name, Base, create, methods) => {
       return self
     },
   }[name]
+  Object.defineProperty(Made, 'length', { __proto__: null, value: length, configurable: true })
   if (Base !== undefined) {
     Object.setPrototypeOf(Made.prototype, Base.prototype)
     Object.setPrototypeOf(Made, Base)

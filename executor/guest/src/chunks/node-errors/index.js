@@ -13,6 +13,8 @@ const escapeOne = (unit) => {
   return '\\x' + (code < 16 ? '0' : '') + code.toString(16).toUpperCase()
 }
 
+export const escapeText = (text) => text.replace(ESCAPED, escapeOne)
+
 // A string as inspect prints it: single quotes unless others save escapes.
 export const quote = (text) => {
   let mark = "'"
@@ -213,7 +215,7 @@ export const named = (name, method) => Object.defineProperty(method, 'name', { v
 
 export default function install() {
   return {
-    named, quote, separated, typeError, rangeError, plainError, invalidArgType, invalidArgValue, invalidArgValueRange, errorClass,
+    named, escapeText, quote, separated, typeError, rangeError, plainError, invalidArgType, invalidArgValue, invalidArgValueRange, errorClass,
     outOfRange, validateString, validateFunction, validateBoolean, validateObject, validateArray, validateNumber,
     validateInteger, validateOneOf, validateAbortSignal, abortError,
   }

@@ -57,6 +57,10 @@ export const toDictionary = (value, bad, index, type) => {
   return value
 }
 
+// The error for a dictionary that may not be left out; `type` as the compiler writes it.
+export const missingMembers = (type) =>
+  new TypeError(`Cannot initialize ${type} with required members from an undefined or null value.`)
+
 export const toCallback = (dictionary, field, type) => {
   const value = dictionary[field]
   if (value === undefined) return undefined
@@ -64,12 +68,22 @@ export const toCallback = (dictionary, field, type) => {
   return value
 }
 
+// Arguments are converted one after the other: what is wrong with one that is there comes before one that is missing.
+const checkMissing = (args, types, bad) => {
+  if (args.length >= types.length) return
+  for (let i = 0; i < args.length; i++) {
+    if (types[i] === 'string') void `${args[i]}`
+    else if (types[i] === 'integer') void +args[i]
+  }
+  throw bad(args.length + 1, types[args.length])
+}
+
 const createMethod = (owner, key, types, slot, run) => {
   const bad = (index, type) => badArgument(String(key), owner, index, type)
   const method = {
     [key](...args) {
       if (!slot.has(this)) throw illegalInvocation()
-      if (args.length < types.length) throw bad(args.length + 1, types[args.length])
+      checkMissing(args, types, bad)
       return run(slot.of(this), args, this, bad)
     },
   }
@@ -83,7 +97,7 @@ const createAsyncMethod = (owner, key, types, slot, run) => {
     [key](...args) {
       if (!slot.has(this)) throw illegalInvocation()
       try {
-        if (args.length < types.length) throw bad(args.length + 1, types[args.length])
+        checkMissing(args, types, bad)
         return Promise.resolve(run(slot.of(this), args, this, bad))
       } catch (error) {
         return Promise.reject(error)
@@ -157,7 +171,7 @@ export const createInterface = (name, spec) => {
     [name]: function (...args) {
       if (build === undefined) throw illegalConstructor()
       if (new.target === undefined) throw needsNew(name)
-      if (args.length < types.length) throw bad(args.length + 1, types[args.length])
+      checkMissing(args, types, bad)
       const self = base === undefined ? this : construct(base, [], new.target)
       return stamp(self, build(args, bad, self))
     },

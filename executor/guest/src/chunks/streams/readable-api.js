@@ -1,8 +1,8 @@
 // ReadableStream and what belongs to it, as a program sees them.
-import { badField } from '../texts.js'
+import { badArgument, badField } from '../texts.js'
 import { ByteController, DEFAULT_CHUNK } from './byte-controller.js'
 import { isBufferSource } from './bytes.js'
-import { createInterface, isObject, toCallback, toDictionary, toUnsigned } from './native.js'
+import { createInterface, isObject, missingMembers, toCallback, toDictionary, toUnsigned } from './native.js'
 import { pipe } from './pipe.js'
 import { DefaultController, LOCKED, Readable, Reader } from './readable.js'
 import { readStrategy } from './strategies.js'
@@ -30,7 +30,7 @@ export const createReadableClasses = (isSignal) => {
       enqueue: (controller, [chunk]) => controller.enqueue(chunk),
       error: (controller, [reason]) => controller.error(reason),
     },
-    required: { error: ['JsValue'] },
+    required: { error: ['Value'] },
   })
 
   const byobRequest = createInterface('ReadableStreamBYOBRequest', {
@@ -70,7 +70,7 @@ export const createReadableClasses = (isSignal) => {
       },
       error: (controller, [reason]) => controller.error(reason),
     },
-    required: { enqueue: ['BufferSource'], error: ['JsValue'] },
+    required: { enqueue: ['BufferSource'], error: ['Value'] },
   })
 
   const readerMembers = {
@@ -118,11 +118,11 @@ export const createReadableClasses = (isSignal) => {
       read(reader, [view, given], self, bad) {
         if (!ArrayBuffer.isView(view)) throw bad(1, 'ArrayBufferView')
         const options = toDictionary(given, bad, 2, 'ReadableStreamBYOBReaderReadOptions')
-        return readInto(reader, view, options.min === undefined ? 1 : Math.trunc(Number(options.min)))
+        return readInto(reader, view, options.min === undefined ? 1 : Math.trunc(+options.min) || 0)
       },
       readAtLeast(reader, [least, view], self, bad) {
         if (!ArrayBuffer.isView(view)) throw bad(2, 'ArrayBufferView')
-        return readInto(reader, view, Math.trunc(Number(least)))
+        return readInto(reader, view, Math.trunc(+least) || 0)
       },
     },
   })
@@ -174,6 +174,11 @@ export const createReadableClasses = (isSignal) => {
     return iterator.make(state)
   }
 
+  const values = (inner, [given], self, bad) => {
+    const { preventCancel } = toDictionary(given, bad, 1, 'ValuesOptions')
+    return iterate(inner, Boolean(preventCancel))
+  }
+
   const withSource = (source, self) => {
     const type = source.type === undefined ? '' : `${source.type}`
     if (type !== '' && type !== 'bytes') throw new TypeError(`"${type}" is not a valid type of ReadableStream.`)
@@ -192,7 +197,7 @@ export const createReadableClasses = (isSignal) => {
 
   const chunkSizeOf = ({ autoAllocateChunkSize }) => {
     if (autoAllocateChunkSize === undefined) return DEFAULT_CHUNK
-    const size = Math.trunc(Number(autoAllocateChunkSize))
+    const size = Math.trunc(+autoAllocateChunkSize)
     if (!(size > 0)) throw new TypeError('The autoAllocateChunkSize option cannot be zero.')
     return size
   }
@@ -247,6 +252,7 @@ export const createReadableClasses = (isSignal) => {
         return byobReader.make(byobReaderOf(inner))
       },
       pipeThrough(inner, [transform, options], self, bad) {
+        if (transform === undefined || transform === null) throw missingMembers('N7workerd3api14ReadableStream9TransformE')
         if (!isObject(transform)) throw bad(1, 'Transform')
         const { readable, writable: target } = transform
         if (!stream.has(readable)) throw badField('readable', 'Transform', 'ReadableStream')
@@ -256,10 +262,7 @@ export const createReadableClasses = (isSignal) => {
         return readable
       },
       tee: (inner) => tee(inner).map(stream.make),
-      values(inner, [given], self, bad) {
-        const { preventCancel } = toDictionary(given, bad, 1, 'ValuesOptions')
-        return iterate(inner, Boolean(preventCancel))
-      },
+      values,
     },
     statics: {
       from(state, [iterable], self, bad) {
@@ -270,7 +273,8 @@ export const createReadableClasses = (isSignal) => {
     },
     required: { pipeTo: ['WritableStream'], pipeThrough: ['Transform'], from: ['AsyncGenerator'] },
   })
-  stream.hide(Symbol.asyncIterator, (inner) => iterate(inner, false))
+  stream.hide(Symbol.asyncIterator, (inner, args, self) =>
+    values(inner, args, self, (index, type) => badArgument('values', 'ReadableStream', index, type)))
 
   return {
     stream,

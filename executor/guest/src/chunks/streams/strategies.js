@@ -1,6 +1,5 @@
 // How much a stream may hold back, and what a chunk counts.
-import { badField } from '../texts.js'
-import { createInterface, isObject, toCallback, toDictionary, toUnsigned } from './native.js'
+import { createInterface, isObject, missingMembers, toCallback, toDictionary, toUnsigned } from './native.js'
 
 const STRATEGY = 'StreamQueuingStrategy'
 
@@ -26,11 +25,9 @@ const create = (name) => {
   return createInterface(name, {
     required: { constructor: ['QueuingStrategyInit'] },
     construct([init], bad) {
+      if (init === undefined || init === null) throw missingMembers('N7workerd3api19QueuingStrategyInitE')
       if (!isObject(init)) throw bad(1, 'QueuingStrategyInit')
-      if (init.highWaterMark !== undefined && !Number.isFinite(Number(init.highWaterMark))) {
-        throw badField('highWaterMark', 'QueuingStrategyInit', 'double')
-      }
-      return { highWaterMark: init.highWaterMark === undefined ? undefined : Number(init.highWaterMark) }
+      return { highWaterMark: +init.highWaterMark }
     },
     getters: { highWaterMark: (state) => state.highWaterMark, size: () => size },
   })

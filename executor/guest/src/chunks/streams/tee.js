@@ -6,6 +6,7 @@ import { DefaultController, Readable, Reader } from './readable.js'
 export const tee = (stream) => {
   // The comma is workerd's.
   const reader = new Reader(stream, 'This ReadableStream is currently locked to a reader,')
+  stream.disturbed = true
   const isBytes = stream.controller instanceof ByteController
   const cancelled = createDeferred()
   const branches = [new Readable(), new Readable()]

@@ -14,7 +14,7 @@ export const createTransformClasses = (readables, writables) => {
       error: (transform, [reason]) => transform.error(reason),
       terminate: (transform) => transform.terminate(),
     },
-    required: { error: ['JsValue'] },
+    required: { enqueue: ['Value'], error: ['Value'] },
   })
 
   // The two ends as a program sees them; every stream that transforms has such a state.

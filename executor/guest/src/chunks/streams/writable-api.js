@@ -10,7 +10,6 @@ export const createWritableClasses = (AbortController) => {
   const controllerClass = createInterface('WritableStreamDefaultController', {
     getters: { signal: ({ abort }) => abort().signal },
     methods: { error: ({ controller }, [reason]) => controller.error(reason) },
-    required: { error: ['JsValue'] },
   })
 
   const construct = ([given, strategy], bad) => {

@@ -294,11 +294,14 @@ export default function install(realm) {
     return operations.equalBytes(a, b)
   }
 
+  // The worker's name of the hash that a program means.
+  const hashOf = (algorithm) => hostHash(hashName(kinds.hash(algorithm)))
+
   late.subtle = new SubtleCryptoInner()
   realm.define('SubtleCrypto', publish(SubtleCryptoInner, OWNER, { constructible: false }))
   realm.define('CryptoKey', CryptoKey)
   return {
-    __proto__: null, CryptoKey, bytesOf, equalBytes: operations.equalBytes, hostCall, inside, subtle: late.subtle, timingSafeEqual,
+    __proto__: null, CryptoKey, bytesOf, equalBytes: operations.equalBytes, hashOf, hostCall, inside, subtle: late.subtle, timingSafeEqual,
   }
 }
 

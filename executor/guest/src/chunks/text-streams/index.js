@@ -1,11 +1,12 @@
 // TextEncoderStream and TextDecoderStream.
 export default function install(realm) {
   const { native, bytes, transform, ends, Transform } = realm.exports.streams
-  const { createInterface, toDictionary } = native
+  const { createInterface, toDictionary, toText } = native
   const { TextDecoder, TextEncoder } = realm.global
 
   const begin = (steps) => {
-    const inner = new Transform(steps, { highWaterMark: 1 }, { highWaterMark: 0 })
+    // One chunk is transformed before anybody reads.
+    const inner = new Transform(steps, { highWaterMark: 1 }, { highWaterMark: 1 })
     inner.begin()
     return { inner, ...ends(inner.readable, inner.writable) }
   }
@@ -40,7 +41,7 @@ export default function install(realm) {
     parent: transform,
     construct([label, given], bad) {
       const options = toDictionary(given, bad, 2, 'TextDecoderStreamInit')
-      const text = new TextDecoder(label, { fatal: options.fatal, ignoreBOM: options.ignoreBOM })
+      const text = new TextDecoder(label === undefined ? label : toText(label), { fatal: options.fatal, ignoreBOM: options.ignoreBOM })
       const give = (decoded) => {
         if (decoded !== '') state.inner.enqueue(decoded)
       }

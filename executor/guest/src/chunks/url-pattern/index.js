@@ -1,6 +1,6 @@
 // URLPattern.
 import { publish } from '../shape.js'
-import { illegalInvocation } from '../texts.js'
+import { badConstructorArgument, illegalInvocation, isDictionary } from '../texts.js'
 import { toText } from '../url/convert.js'
 import { COMPONENTS, readInit } from './init.js'
 import { compilePattern, componentsToMatch, matchPattern } from './pattern.js'
@@ -56,7 +56,9 @@ export default function install(realm) {
       const hasBase = arguments.length > 1 && !isObject(arguments[1])
       const input = inputOf(arguments[0])
       const base = hasBase ? textOrNothing(arguments[1]) : undefined
-      const ignoreCase = Boolean((hasBase ? arguments[2] : arguments[1])?.ignoreCase)
+      const options = hasBase ? arguments[2] : arguments[1]
+      if (!isDictionary(options)) throw badConstructorArgument('URLPattern', 3, 'URLPatternOptions')
+      const ignoreCase = Boolean(options?.ignoreCase)
       this.#components = orElse(() => compilePattern(input, base, ignoreCase, urls), failedTo('construct'))
     }
 

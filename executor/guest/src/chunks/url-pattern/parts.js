@@ -5,7 +5,7 @@ import { ASTERISK, CHAR, CLOSE, END, ESCAPED, MODIFIER, NAME, OPEN, REGEXP, toke
 export const FIXED = 0
 export const MATCHES_REGEXP = 1
 export const SEGMENT = 2
-export const FULL = 3
+const FULL = 3
 
 const escapeRegExp = (text) => text.replace(/[.+*?^${}()[\]|/\\]/g, '\\$&')
 

@@ -1,5 +1,5 @@
 // Thrown for what is no pattern, or no URL to match. Every entry point says it in its own words.
-export class Refused {}
+class Refused {}
 
 export const refuse = () => {
   throw new Refused()

@@ -33,30 +33,6 @@ const bytesOf = (run) => {
   return bytes
 }
 
-// Runs of encoded bytes: what is written as it is cannot be a part of an encoded character.
-const decodeRun = (run) => {
-  try {
-    return decodeURIComponent(run)
-  } catch {
-    return decodeLoosely(bytesOf(run))
-  }
-}
-
-const decode = (text) => {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
-  return spaced.includes('%') ? spaced.replace(/(?:%[0-9a-f]{2})+/gi, decodeRun) : spaced
-}
-
-export const parseForm = (text) => {
-  const pairs = []
-  for (const part of text.split('&')) {
-    if (part === '') continue
-    const at = part.indexOf('=')
-    pairs.push(at === -1 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))])
-  }
-  return pairs
-}
-
 const encodeRun = (run) => {
   if (run === ' ') return '+'
   const code = run.charCodeAt(0)
@@ -66,10 +42,51 @@ const encodeRun = (run) => {
 
 const encode = (text) => text.replace(/[\0-)+,/:-@[-^`{-\x7f]|[^\0-\x7f]+/g, encodeRun)
 
+// The bytes that `text` stands for, encoded as they are always encoded.
+const normalize = (text) =>
+  text.replace(/%([0-9a-f]{2})|[+%]|[^+%]+/gi, (part, hex) => {
+    if (hex === undefined) return encode(part === '+' ? ' ' : part)
+    const byte = parseInt(hex, 16)
+    return byte < 0x80 ? encode(String.fromCharCode(byte)) : part.toUpperCase()
+  })
+
+// `[text]`, or `[text, encoded]` where the text is not all that the bytes were.
+const decode = (encoded) => {
+  const spaced = encoded.includes('+') ? encoded.replaceAll('+', ' ') : encoded
+  if (!spaced.includes('%')) return [spaced]
+  let isUTF8 = true
+  // What is written as it is cannot be a part of an encoded character: runs of encoded bytes stand for themselves.
+  const text = spaced.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run)
+    } catch {
+      isUTF8 = false
+      return decodeLoosely(bytesOf(run))
+    }
+  })
+  return isUTF8 ? [text] : [text, normalize(encoded)]
+}
+
+// Pairs `[name, value]`. One that was not UTF-8 has its encoded name and value as further elements: upstream writes such
+// bytes again as they were.
+export const parseForm = (text) => {
+  const pairs = []
+  for (const part of text.split('&')) {
+    if (part === '') continue
+    const at = part.indexOf('=')
+    const [name, encodedName] = decode(at === -1 ? part : part.slice(0, at))
+    const [value, encodedValue] = at === -1 ? [''] : decode(part.slice(at + 1))
+    const isUTF8 = encodedName === undefined && encodedValue === undefined
+    pairs.push(isUTF8 ? [name, value] : [name, value, encodedName, encodedValue])
+  }
+  return pairs
+}
+
 export const serializeForm = (pairs) => {
   let text = ''
   for (let i = 0; i < pairs.length; i++) {
-    text += (i === 0 ? '' : '&') + encode(pairs[i][0]) + '=' + encode(pairs[i][1])
+    const [name, value, encodedName = encode(name), encodedValue = encode(value)] = pairs[i]
+    text += (i === 0 ? '' : '&') + encodedName + '=' + encodedValue
   }
   return text
 }

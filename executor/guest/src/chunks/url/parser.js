@@ -24,13 +24,17 @@ const trimmed = (text) => {
 
 const isSlash = (url, character) => character === '/' || (url.special && character === '\\')
 
-// Where the first of `/`, `?`, `#` is, and of `\` in a special URL.
-const endOfPart = (url, text, from) => {
-  const stop = url.special ? /[/\\?#]/g : /[/?#]/g
-  stop.lastIndex = from
-  const found = stop.exec(text)
+// Where the first match of `pattern` is, or else the end.
+const find = (pattern, text, from) => {
+  pattern.lastIndex = from
+  const found = pattern.exec(text)
   return found === null ? text.length : found.index
 }
+
+// Where the first of `/`, `?`, `#` is, and of `\` in a special URL.
+const endOfPart = (url, text, from) => find(url.special ? /[/\\?#]/g : /[/?#]/g, text, from)
+
+const endOfPath = (text, from) => find(/[?#]/g, text, from)
 
 const skipSlashes = (text, from) => {
   while (text[from] === '/' || text[from] === '\\') from++
@@ -92,23 +96,17 @@ export const appendPath = (url, text) => {
 }
 
 const parsePath = (url, text, from) => {
-  const stop = /[?#]/g
-  stop.lastIndex = from
-  const found = stop.exec(text)
-  const end = found === null ? text.length : found.index
+  const end = endOfPath(text, from)
   appendPath(url, text.slice(from, end))
   return parseRest(url, text, end)
 }
 
 const parseOpaquePath = (url, text, from) => {
-  const stop = /[?#]/g
-  stop.lastIndex = from
-  const found = stop.exec(text)
-  const end = found === null ? text.length : found.index
+  const end = endOfPath(text, from)
   url.opaque = true
   url.path = percentEncode(text.slice(from, end), CONTROL)
   // A space before a query or a fragment would be lost when that is taken away.
-  if (found !== null && url.path.endsWith(' ')) url.path = url.path.slice(0, -1) + '%20'
+  if (end < text.length && url.path.endsWith(' ')) url.path = url.path.slice(0, -1) + '%20'
   return parseRest(url, text, end)
 }
 
