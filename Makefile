@@ -66,7 +66,7 @@ format: $(STAMPS)/dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(STAMPS) $(VENV) $(GUEST)/node_modules node_bridge/node_modules node_bridge/dist $(SIDE)/node_modules $(ASSETS)/*.js build dist site
+	rm -rf $(STAMPS) $(VENV) $(GUEST)/node_modules node_bridge/node_modules node_bridge/dist $(SIDE)/node_modules $(ASSETS) build dist site
 
 $(STAMPS)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": set PYTHON=")'

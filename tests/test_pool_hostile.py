@@ -26,7 +26,8 @@ from codemode_executor import (
 from codemode_executor.process import WorkerProcess
 from codemode_executor.request import Request
 from codemode_executor.run import HostRun, NotAccepted
-from codemode_executor.tools import ToolTable, ToolThreads
+from codemode_executor.tool_threads import ToolThreads
+from codemode_executor.tools import ToolTable
 from codemode_executor.usage import resident_bytes
 from codemode_executor.wire import messages as wire
 from codemode_executor.wire.framing import encode_frame

@@ -15,7 +15,9 @@ import pytest
 
 from codemode_executor.contract import Dispatch, Provider, Tool
 from codemode_executor.errors import BadRequest
-from codemode_executor.tools import ToolFailure, ToolTable, ToolThreads
+from codemode_executor.tool_failure import ToolFailure
+from codemode_executor.tool_threads import ToolThreads
+from codemode_executor.tools import ToolTable
 from codemode_executor.values.tool_codec import TAG
 from codemode_executor.wire import messages as wire
 from codemode_executor.wire.messages import ProviderSpec

@@ -22,7 +22,7 @@ from .pool import Pool, PoolSettings
 from .process import WorkerProcess
 from .request import Request
 from .run import Ending, HostRun, NotAccepted
-from .tools import ToolThreads
+from .tool_threads import ToolThreads
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 

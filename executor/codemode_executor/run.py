@@ -12,13 +12,15 @@ from enum import Enum
 
 import msgspec
 
+from .clone_calls import OUTBOUND
 from .contract import Bound, LogLine
 from .errors import ExecutorClosed, ExecutorError, HandleCallFailed, HandleDisposed, WorkerCrashed
 from .limits import GRACE_S, MIB, Limits
 from .process import ProtocolError, WorkerProcess, describe_exit
 from .request import Request
 from .retained import Invocations
-from .tools import MAX_NAME, ToolFailure
+from .tool_failure import ToolFailure
+from .tools import MAX_NAME
 from .usage import processor_seconds, resident_bytes
 from .wire import messages as wire
 from .zygote import Exit
@@ -119,6 +121,7 @@ class HostRun:
         self._deadline: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
         self._open_calls: set[int] = set()
+        self._cancellable: dict[int, asyncio.Task[None]] = {}
         self._tools_cancelled = False
         self._judged_late = False
         self._tools_since = 0.0
@@ -158,6 +161,7 @@ class HostRun:
             request.normalize,
             self._table.clones,
             request.retain,
+            self._table.outbound,
         )
         self.started = time.monotonic()
         self.bytes_in += len(request.code.encode()) + sum(len(module.source) for module in request.modules)
@@ -294,8 +298,17 @@ class HostRun:
             task = self._loop.create_task(self._serve(call), context=self._context.copy())
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
+            if call.provider == OUTBOUND:
+                self._cancellable[call.call] = task
+                task.add_done_callback(lambda _, number=call.call: self._cancellable.pop(number, None))
         if self._held_bytes > _HELD_BYTES:
             self._worker.pause()  # until tools have taken some of it: the program waits as long
+
+    def on_cancel_call(self, call: int) -> None:
+        """Nobody wants the answer to this call any more."""
+        task = self._cancellable.get(call)
+        if task is not None:
+            task.cancel()
 
     def on_logs(self, lines: list[tuple[int, str]]) -> None:
         """The program has logged. The harness keeps the bounds; they are kept here again."""

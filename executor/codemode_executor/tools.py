@@ -4,49 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import inspect
-import logging
-import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import msgspec
 
-from .contract import Connector, ConnectorCall, Dispatch, Provider, Tool
+from .clone_calls import CloneCalls, Outbound
+from .contract import Connector, Dispatch, Provider, Tool
 from .errors import BadRequest
 from .threads import BESIDE_LOOP_BYTES, in_thread
-from .values import ValueRefused, decode_args, decode_result, encode_value, sanitize_tool_name
-from .values.clone_codec import encode_clone
+from .tool_failure import ToolFailure, failure_of, read_answer
+from .tool_threads import ToolThreads
+from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
 from .values.names import is_identifier, is_reserved_word
-from .values.tool_codec import decode_json, encode_json
 from .wire.messages import ProviderSpec
 
-#: The provider of calls through ``this.env``: no identifier, so no provider has this name.
-ENV = "this.env"
 #: Longest name of a provider or tool, in characters.
 MAX_NAME = 256
-_MAX_MESSAGE = 65536
-_MAX_EXTRA = 1024 * 1024
 _MAX_SUGGESTIONS = 16  # a program that guesses names does not get to use the host's time
 _MAX_SUGGESTED_FROM = 200
-_CLONE_TEXT = re.compile(rb'"[012]')
-_log = logging.getLogger("codemode_executor")
-
-
-class ToolFailure(Exception):
-    """A call that ends in an Error in the program.
-
-    Args:
-        message: the Error's message, never empty.
-        extra: JSON object with any of ``name``, ``code``, ``details``, ``cause``.
-    """
-
-    def __init__(self, message: str, extra: bytes = b"{}") -> None:
-        super().__init__(message)
-        clean = _well_formed(message)
-        more = len(clean) - _MAX_MESSAGE
-        self.message = clean if more <= 0 else f"{clean[:_MAX_MESSAGE]}… ({more} more characters)"
-        self.extra = extra if len(extra) <= _MAX_EXTRA else b"{}"
 
 
 class ToolTable:
@@ -55,7 +31,9 @@ class ToolTable:
     Args:
         providers: the namespaces.
         dispatch: serves providers that only declare names.
-        functions: what a program may call through ``this.env``, by path.
+        functions: what a program may call through ``this.env``, by path; ``None`` for one that ``dispatch`` serves.
+        outbound: serves requests to the network; ``None`` where it is blocked, or ``dispatch`` serves them.
+        opens_network: requests to the network are served.
 
     Raises:
         BadRequest: a name is not usable, two collide, a tool is not callable, or nobody serves declared names.
@@ -66,15 +44,18 @@ class ToolTable:
         providers: Sequence[Provider | Connector],
         dispatch: Dispatch | None,
         threads: ToolThreads,
-        functions: Mapping[str, Tool] | None = None,
+        functions: Mapping[str, Tool | None] | None = None,
+        outbound: Outbound | None = None,
+        *,
+        opens_network: bool | None = None,
     ) -> None:
         self._threads = threads
         self._share = asyncio.Semaphore(threads.share)
+        self._clone_calls = CloneCalls(dispatch, threads, self._share, functions or {}, outbound)
+        self.outbound = outbound is not None if opens_network is None else opens_network
         self._suggestions = _MAX_SUGGESTIONS
         self._dispatch = dispatch
         self._tables: dict[str, dict[str, tuple[str, Tool | None]]] = {}
-        self._connectors: dict[str, ConnectorCall | None] = {}
-        self._functions = dict(functions or {})
         self._specs: list[ProviderSpec] = []
         for provider in providers:
             if isinstance(provider, Connector):
@@ -89,7 +70,7 @@ class ToolTable:
     @property
     def clones(self) -> bool:
         """Some calls cross as by structured clone."""
-        return bool(self._connectors or self._functions)
+        return bool(self._clone_calls)
 
     async def call(self, provider: str, tool: str, args: bytes, max_bytes: int) -> bytes | None:
         """Serve one call.
@@ -100,8 +81,8 @@ class ToolTable:
         Raises:
             ToolFailure: the tool failed, does not exist, or answered what cannot cross.
         """
-        if provider == ENV or provider in self._connectors:
-            return _bounded(await self._clone_call(provider, tool, args), f"{provider}.{tool}", max_bytes)
+        if provider in self._clone_calls:
+            return _bounded(await self._clone_calls.call(provider, tool, args), f"{provider}.{tool}", max_bytes)
         table = self._tables.get(provider)
         entry = None if table is None else table.get(tool)
         if entry is None:
@@ -118,46 +99,8 @@ class ToolTable:
             raise ToolFailure(f"{provider}.{name}: {error}") from error
         except (Exception, SystemExit) as error:
             # A tool that calls sys.exit has failed; it does not end its host.
-            raise _failure_of(error) from error
+            raise failure_of(error) from error
         return _bounded(result, f"{provider}.{name}", max_bytes)
-
-    async def _clone_call(self, provider: str, tool: str, args: bytes) -> bytes:
-        """A call whose values cross as by structured clone: of a connector, or of a function of ``this.env``."""
-        if not args[:1].isdigit():
-            raise ToolFailure(f"the argument of {provider}.{tool} has no form")
-        target = self._connectors.get(provider)
-        try:
-            if provider != ENV and target is None:
-                return await self._connector_by_dispatch(provider, tool, args)
-            value = (
-                await in_thread(decode_result, int(args[:1]), args[1:])
-                if len(args) > BESIDE_LOOP_BYTES
-                else (decode_result(int(args[:1]), args[1:]))
-            )
-            if provider == ENV:
-                function = self._functions.get(tool)
-                if function is None:
-                    raise ToolFailure(f'The RPC receiver does not implement the method "{tool[:MAX_NAME]}".')
-                answer = await self._threads.invoke(function, cast("list[object]", value), self._share)
-            else:
-                answer = await self._threads.invoke(cast(Tool, target), [tool, value], self._share)
-            form, text = encode_clone(answer)
-            return encode_json(f"{form}{text.decode('utf-8', 'surrogatepass')}")
-        except ToolFailure:
-            raise
-        except ValueRefused as error:
-            raise ToolFailure(f"{provider}.{tool}: {error}") from error
-        except (Exception, SystemExit) as error:
-            raise _failure_of(error) from error
-
-    async def _connector_by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes:
-        dispatch = self._dispatch
-        if dispatch is None:  # the constructor refuses this
-            raise ToolFailure(f'Tool "{tool}" not found')
-        answer = _read_answer(cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass"))))
-        if answer is None or not _CLONE_TEXT.match(answer):
-            raise ToolFailure(f"dispatch must answer the connector {provider} with a string of form and text")
-        return answer
 
     async def _by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes | None:
         dispatch = self._dispatch
@@ -165,7 +108,7 @@ class ToolTable:
             raise ToolFailure(f'Tool "{tool}" not found')
         _require_array(args)
         answer = cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass")))
-        return _read_answer(answer)
+        return read_answer(answer)
 
     async def _decode(self, args: bytes) -> list[object]:
         """Long arguments are decoded beside the event loop, which has other runs to serve."""
@@ -183,7 +126,7 @@ class ToolTable:
 
     def _add(self, provider: Provider) -> None:
         name = provider.name
-        if name in self._connectors:
+        if name in self._clone_calls:
             raise BadRequest(f"Duplicate name {name!r} (connector clashes with provider)")
         if not is_identifier(name) or is_reserved_word(name):
             raise BadRequest(f"Provider name {name!r} is not a valid JavaScript identifier")
@@ -218,14 +161,9 @@ class ToolTable:
         name = connector.name
         if not is_identifier(name) or is_reserved_word(name):
             raise BadRequest(f"Connector name {name!r} is not a valid JavaScript identifier")
-        if name in self._tables or name in self._connectors:
+        if name in self._tables or name in self._clone_calls:
             raise BadRequest(f"Duplicate name {name!r} (connector clashes with provider)")
-        if connector.call is None:
-            if self._dispatch is None:
-                raise BadRequest(f"Connector {name!r} has no call; pass dispatch= to serve it, or give a callable")
-        elif not callable(connector.call):
-            raise BadRequest(f"Connector {name!r}: call is not callable: {connector.call!r}")
-        self._connectors[name] = connector.call
+        self._clone_calls.add(connector)
         self._specs.append(ProviderSpec(name, False, True))
 
     def _check(self, provider: str, tool: object, function: object) -> None:
@@ -242,88 +180,6 @@ class ToolTable:
             raise BadRequest(f"Provider {provider!r}: the tool {tool!r} is not callable: {function!r}")
 
 
-class ToolThreads:
-    """Threads for tools that are plain functions. Daemons: one that never returns holds nothing open.
-
-    Args:
-        maximum: threads at the same time; further calls wait.
-    """
-
-    def __init__(self, maximum: int = 64) -> None:
-        self._slots = asyncio.Semaphore(maximum)
-        #: How many of them one run may hold: the others are for other runs.
-        self.share = max(min(maximum, 4), maximum // 4)
-
-    async def invoke(self, function: Tool, args: list[object], share: asyncio.Semaphore) -> object:
-        """Call ``function`` where it belongs, in a copy of the caller's context, and await what it gives."""
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-            return await function(*args)
-        await share.acquire()
-        try:
-            await self._slots.acquire()
-        except BaseException:
-            share.release()
-            raise
-
-        def release() -> None:  # only at the thread's end: an abandoned call still has its thread
-            self._slots.release()
-            share.release()
-
-        result: object = await in_thread(function, *args, on_end=release)
-        return await cast(Awaitable[object], result) if inspect.isawaitable(result) else result
-
-
-def _bounded(result: bytes | None, what: str, max_bytes: int) -> bytes | None:
-    if result is not None and len(result) > max_bytes:
-        raise ToolFailure(
-            f"the result of {what} is {len(result)} bytes long; the limit is {max_bytes} bytes"
-            " (Limits.tool_result_bytes)"
-        )
-    return result
-
-
-def _read_answer(answer: object) -> bytes | None:
-    """``{"result": …}`` or ``{"error": …}`` of a dispatch coroutine."""
-    if not isinstance(answer, str):
-        raise ToolFailure(f"dispatch must return a JSON string, not {type(answer).__name__}")
-    try:
-        members = decode_json(answer.encode("utf-8", "replace"))
-    except ValueRefused as error:
-        raise ToolFailure(f'dispatch must return {{"result": …}} or {{"error": …}} as JSON: {error}') from error
-    if not isinstance(members, dict):
-        raise ToolFailure('dispatch must return a JSON object, {"result": …} or {"error": …}')
-    answered = cast(dict[str, object], members)
-    error = answered.get("error")
-    if error:
-        extra = {key: answered[key] for key in ("name", "code", "details", "cause") if key in answered}
-        raise ToolFailure(str(error), encode_json(extra))
-    return encode_json(answered["result"]) if "result" in answered else None
-
-
-def _failure_of(error: BaseException) -> ToolFailure:
-    """What the program sees of an exception. Its parts may be properties that raise; they ride along where they can."""
-    extra: dict[str, msgspec.Raw] = {"name": msgspec.Raw(msgspec.json.encode(type(error).__name__))}
-    for key in ("code", "details"):
-        try:
-            value = getattr(error, key, None)
-            if value is not None and not callable(value):
-                extra[key] = msgspec.Raw(encode_value(value))
-        except Exception:
-            _log.debug("attribute %s of a tool's %s does not cross", key, type(error).__name__, exc_info=True)
-    cause = error.__cause__
-    if cause is not None:
-        extra["cause"] = msgspec.Raw(encode_value(f"{type(cause).__name__}: {_text_of(cause)}"))
-    return ToolFailure(_text_of(error) or type(error).__name__, msgspec.json.encode(extra))
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:
-        _log.debug("a tool's %s has no text", type(error).__name__, exc_info=True)
-        return ""
-
-
 def _require_array(args: bytes) -> None:
     """What a host's dispatch is handed is a JSON array, whatever the worker sent.
 
@@ -336,8 +192,10 @@ def _require_array(args: bytes) -> None:
         decode_args(args)  # lone surrogates are accepted there
 
 
-_LONE = re.compile("[\ud800-\udfff]")
-
-
-def _well_formed(text: str) -> str:
-    return _LONE.sub("\ufffd", text)
+def _bounded(result: bytes | None, what: str, max_bytes: int) -> bytes | None:
+    if result is not None and len(result) > max_bytes:
+        raise ToolFailure(
+            f"the result of {what} is {len(result)} bytes long; the limit is {max_bytes} bytes"
+            " (Limits.tool_result_bytes)"
+        )
+    return result

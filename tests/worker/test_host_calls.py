@@ -120,5 +120,6 @@ def test_any_bytes_are_answered_or_refused(data: bytes) -> None:
 
 
 def test_a_lone_surrogate_in_a_request_breaks_nothing() -> None:
-    value, _ = ask(calls(), frame('{"name":"reverse","params":{"a":"\ud800"},"sizes":[]}'))
-    assert value["value"]["params"] == {"a": "\N{REPLACEMENT CHARACTER}"}
+    for text in ("\ud800", "\\ud800", "\\uD800", "\\udFFF"):
+        value, _ = ask(calls(), frame(f'{{"name":"reverse","params":{{"a":["{text}"]}},"sizes":[]}}'))
+        assert value["value"]["params"] == {"a": ["\N{REPLACEMENT CHARACTER}"]}

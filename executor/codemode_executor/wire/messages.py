@@ -51,6 +51,7 @@ class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
 
     ``normalize``: do not run it; the result is upstream's normalised text of it. ``clones``: some of its calls answer
     values as structured clone carries them. ``retain``: functions in the result become handles.
+    ``outbound``: the host serves the program's requests to the network.
     """
 
     run: int
@@ -62,6 +63,7 @@ class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
     normalize: bool = False
     clones: bool = False
     retain: bool = False
+    outbound: bool = False
 
 
 class ToolDone(msgspec.Struct, tag="ok", array_like=True, frozen=True):
@@ -151,6 +153,13 @@ class Calls(msgspec.Struct, tag="calls", array_like=True, frozen=True):
     calls: list[Call]
 
 
+class CancelCall(msgspec.Struct, tag="cancel_call", array_like=True, frozen=True):
+    """Nobody wants the answer to this call any more."""
+
+    run: int
+    call: int
+
+
 class Logs(msgspec.Struct, tag="logs", array_like=True, frozen=True):
     """Log lines, each ``(level, text)``."""
 
@@ -208,13 +217,17 @@ class InvokeFailed(msgspec.Struct, tag="invoke_failed", array_like=True, frozen=
 
 
 class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
-    """The isolate of the run is gone and a fresh one waits. ``retire``: take no further run to this worker."""
+    """The isolate of the run is gone and a fresh one waits.
+
+    ``retire``: take no further run to this worker. ``transpiler``: it has one now, which takes memory that is no run's.
+    """
 
     run: int
     retire: bool
+    transpiler: bool = False
 
 
-ToSupervisor = Ready | StartFailed | Accepted | Calls | Logs | Outcome | Invoked | InvokeFailed | Idle
+ToSupervisor = Ready | StartFailed | Accepted | Calls | CancelCall | Logs | Outcome | Invoked | InvokeFailed | Idle
 
 LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice", "uncaught", "assert")
 

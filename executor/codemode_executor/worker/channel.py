@@ -18,6 +18,7 @@ TAKE_TEXT = 8
 RETAINED = 9
 INVOKED = 10
 INVOKE_FAILED = 11
+CANCEL_CALL = 12
 
 #: Size of the part of the shared buffer that holds messages.
 MESSAGE_BYTES = 4 + 2 * 8192
@@ -45,6 +46,10 @@ class TimerItem(msgspec.Struct, frozen=True):
 
 class CancelTimerItem(msgspec.Struct, frozen=True):
     timer: int
+
+
+class CancelCallItem(msgspec.Struct, frozen=True):
+    call: int
 
 
 class ResultItem(msgspec.Struct, frozen=True):
@@ -81,7 +86,17 @@ class TakeItem(msgspec.Struct, frozen=True):
     numbers: list[int] | None = None
 
 
-Item = CallItem | TimerItem | CancelTimerItem | ResultItem | FailureItem | InvokedItem | InvokeFailedItem | TakeItem
+Item = (
+    CallItem
+    | CancelCallItem
+    | TimerItem
+    | CancelTimerItem
+    | ResultItem
+    | FailureItem
+    | InvokedItem
+    | InvokeFailedItem
+    | TakeItem
+)
 
 
 class ChannelError(ValueError):
@@ -248,6 +263,10 @@ def _items(numbers: list[int], text: memoryview, ascii_only: bool) -> list[Item]
             elif kind == CANCEL_TIMER:
                 (timer,) = numbers[at + 1 : at + 2]
                 items.append(CancelTimerItem(timer))
+                at += 2
+            elif kind == CANCEL_CALL:
+                (call,) = numbers[at + 1 : at + 2]
+                items.append(CancelCallItem(call))
                 at += 2
             elif kind in (RESULT, RETAINED):
                 form, length = numbers[at + 1 : at + 3]

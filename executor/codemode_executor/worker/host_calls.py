@@ -7,10 +7,12 @@ its own parameters.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -26,6 +28,7 @@ REQUEST = 0x80000000
 ANSWER = 0x40000000
 #: Bytes of the message region.
 REGION = 16384
+_LONE = re.compile("[\ud800-\udfff]")
 _PREFIX = struct.Struct("<II")
 
 
@@ -54,6 +57,30 @@ class _Request(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Request).decode
+
+
+def _request(text: str) -> _Request:
+    try:
+        return _decode(text)
+    except msgspec.MsgspecError as error:
+        if "\\ud" not in text.lower():
+            raise CallBroken(f"a call is no request: {error}") from error
+    try:
+        # It holds a lone surrogate, for which JSON has an escape. No operation has a use for one.
+        return msgspec.convert(_well_formed(json.loads(text)), _Request)
+    except (ValueError, RecursionError) as error:
+        raise CallBroken(f"a call is no request: {error}") from error
+
+
+def _well_formed(value: object) -> object:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        members = cast("dict[str, object]", value)
+        return {_LONE.sub("\ufffd", key): _well_formed(item) for key, item in members.items()}
+    if isinstance(value, list):
+        return [_well_formed(item) for item in cast("list[object]", value)]
+    return value
 
 
 class HostCalls:
@@ -104,12 +131,7 @@ class HostCalls:
     def _perform(self, request: bytearray) -> tuple[bytes, bytes]:
         units, _ = _PREFIX.unpack_from(request)
         start = _PREFIX.size + 2 * units
-        try:
-            # A lone surrogate is nothing that an operation has a use for.
-            text = request[_PREFIX.size : start].decode("utf-16-le", "replace")
-            asked = _decode(text)
-        except msgspec.MsgspecError as error:
-            raise CallBroken(f"a call is no request: {error}") from error
+        asked = _request(request[_PREFIX.size : start].decode("utf-16-le", "replace"))
         if any(size < 0 for size in asked.sizes) or sum(asked.sizes) != len(request) - start:
             raise CallBroken("the sizes of a call's buffers are not what was sent")
         operation = self._operations.get(asked.name)

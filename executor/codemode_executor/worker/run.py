@@ -115,7 +115,7 @@ class GuestRun:
         self.state = State.RUNNING
         self._script = Script(reading, [provider.name for provider in self._message.providers])
         self.isolate.on_failed_delivery(self._on_reply)
-        clones = self._message.clones or self._message.retain
+        clones = self._message.clones or self._message.retain or self._message.outbound
         chunks = ["clones", *reading.chunks] if clones else reading.chunks
         self.isolate.deliver(self._configuration(chunks=bool(chunks)))
         if chunks:
@@ -237,6 +237,7 @@ class GuestRun:
             "seed": struct.unpack("<4I", os.urandom(16)),
             "chunks": chunks,
             "retain": self._message.retain,
+            "outbound": self._message.outbound,
             "logBytes": limits.log_bytes,
             "logLines": limits.log_lines,
             "argumentBytes": limits.argument_bytes,
@@ -348,6 +349,10 @@ class GuestRun:
                         calls.append(wire.Call(item.call, item.provider, item.tool, item.args))
                 case channel.TimerItem() | channel.CancelTimerItem():
                     timers.append(item)
+                case channel.CancelCallItem():
+                    with self._lock:
+                        self._pending.discard(item.call)
+                    self._outbox.send(wire.encode(wire.CancelCall(self.id, item.call)), wait=True)
                 case channel.TakeItem():
                     raise channel.ChannelError("a message to be fetched is announced among other items")
                 case channel.ResultItem():

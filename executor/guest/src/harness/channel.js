@@ -32,6 +32,7 @@ const TAKE_TEXT = 8 // only its text; its items follow
 export const RETAINED = 9
 export const INVOKED = 10
 export const INVOKE_FAILED = 11
+export const CANCEL_CALL = 12
 const FRAME = 8 // brackets, a kind, commas and the newline
 
 const LOG_OFFSET = 4 + 2 * CAPACITY

@@ -124,7 +124,7 @@ const configure = (config) => {
     const value = connector ? tools.connector(name) : tools.namespace(name, hasThen)
     defineProperty(spaces, name, { __proto__: null, value, enumerable: true })
   }
-  const realm = config.chunks ? createRealm(timers, config.env) : undefined
+  const realm = config.chunks ? createRealm(timers, config.env, config.outbound ? tools.outbound : undefined) : undefined
   if (realm !== undefined) define('__chunk__', (name, install) => void (realm.exports[name] = install(realm)))
   start = (wrapper, links) => {
     start = undefined

@@ -35,7 +35,7 @@ const randomFill = (view) => {
   }
 }
 
-export const createRealm = (timers, env) => {
+export const createRealm = (timers, env, outbound) => {
   const modules = { __proto__: null }
   return {
     __proto__: null,
@@ -45,6 +45,9 @@ export const createRealm = (timers, env) => {
     primordials,
     exports: { __proto__: null },
     env: () => env,
+    // undefined: the network is blocked. Else a function of { method, url, headers, body, redirect } that answers
+    // { promise, cancel }; the promise is of { status, statusText, headers, body, url, redirected }.
+    outbound,
     findModule: (name) => modules[name]?.(),
     module: (name, exports) => void (modules[name] = () => exports),
     lazyModule: (name, make) => {

@@ -26,19 +26,30 @@ export const installTimers = (global, report) => {
     return id
   }
 
+  const startWith = (given, repeat) => {
+    const args = []
+    for (let i = 2; i < given.length; i++) defineProperty(args, i - 2, { __proto__: null, value: given[i] })
+    return start(given[0], given[1], args, repeat)
+  }
+
   const stop = (id) => {
     if (pending.delete(id)) send(CANCEL_TIMER + ',' + id, '')
   }
 
-  const define = (name, value) => {
-    defineProperty(global, name, {
-      __proto__: null, value, writable: true, enumerable: true, configurable: true,
+  // Methods, because they are no constructors; without parameters, because upstream's have none.
+  const functions = {
+    __proto__: null,
+    setTimeout(...args) { return startWith(args, false) },
+    setInterval(...args) { return startWith(args, true) },
+    clearTimeout(...args) { stop(+args[0]) },
+    clearInterval(...args) { stop(+args[0]) },
+  }
+  const names = ['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval']
+  for (let i = 0; i < names.length; i++) {
+    defineProperty(global, names[i], {
+      __proto__: null, value: functions[names[i]], writable: true, enumerable: true, configurable: true,
     })
   }
-  define('setTimeout', function setTimeout(callback, delay, ...args) { return start(callback, delay, args, false) })
-  define('setInterval', function setInterval(callback, delay, ...args) { return start(callback, delay, args, true) })
-  define('clearTimeout', function clearTimeout(id) { stop(id) })
-  define('clearInterval', function clearInterval(id) { stop(id) })
 
   // Called by the worker when a timer is due. What the callback throws ends nothing, as upstream, but is not hidden.
   const fire = (id) => {

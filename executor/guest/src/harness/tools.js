@@ -1,5 +1,5 @@
 // Provider namespaces and the calls that leave through them.
-import { CALL, isClosed, send } from './channel.js'
+import { CALL, CANCEL_CALL, isClosed, send } from './channel.js'
 import { encodeArguments } from './codec.js'
 import { limits } from './limits.js'
 import { ARGUMENT, encodeResult } from './result.js'
@@ -11,6 +11,7 @@ const MAX_NAME = 256
 
 // The name under which the host knows the functions of `this.env`; no provider can have it.
 const ENV = 'this.env'
+const OUTBOUND = 'this.outbound'
 
 const encodeClone = (value) => {
   const { form, text } = encodeResult(value, ARGUMENT)
@@ -53,11 +54,26 @@ export const createTools = () => {
       throw new ErrorCtor('The arguments of ' + provider + '.' + tool + ' are ' + text.length +
         ' characters long; the limit is ' + limits.argumentBytes + ' bytes (Limits.argument_bytes)')
     }
-    const call = { id: nextId++, provider, tool: toWellFormed(tool), args: text, clone: encode !== encodeArguments, resolve, reject, next: null }
-    if (inFlight < limits.callsInFlight) return launch(call)
-    if (last === null) first = call
-    else last.next = call
-    last = call
+    const call = { id: nextId++, provider, tool: toWellFormed(tool), args: text, clone: encode !== encodeArguments, resolve, reject, cancelled: false, next: null }
+    if (inFlight < limits.callsInFlight) {
+      launch(call)
+    } else {
+      if (last === null) first = call
+      else last.next = call
+      last = call
+    }
+    return call
+  }
+
+  // The oldest call that waits and is still wanted.
+  const launchNext = () => {
+    while (first !== null) {
+      const next = first
+      first = next.next
+      if (first === null) last = null
+      next.next = null
+      if (!next.cancelled) return launch(next)
+    }
   }
 
   const settle = (id) => {
@@ -66,11 +82,7 @@ export const createTools = () => {
     pending.delete(id)
     inFlight -= 1
     if (first !== null) {
-      const next = first
-      first = next.next
-      if (first === null) last = null
-      next.next = null
-      launch(next)
+      launchNext()
     }
     return call
   }
@@ -107,6 +119,22 @@ export const createTools = () => {
       get: (_, key) => (typeof key === 'string' && key !== 'then' ? makeTool(name, key, encodeFirst) : undefined),
     })
 
+  // A request that leaves through the host. `cancel` is for one whose answer nobody wants any more.
+  const outbound = (request) => {
+    let call
+    const promise = new PromiseCtor((resolve, reject) => {
+      call = start(OUTBOUND, 'fetch', [request], encodeFirst, resolve, reject)
+    })
+    const cancel = () => {
+      if (pending.get(call.id) === undefined) call.cancelled = true
+      else {
+        settle(call.id)
+        send(CANCEL_CALL + ',' + call.id, '')
+      }
+    }
+    return { __proto__: null, promise, cancel }
+  }
+
   const envFunction = (path) => makeTool(ENV, path, encodeAll)
 
   const failure = (item) => {
@@ -125,6 +153,7 @@ export const createTools = () => {
     namespace,
     connector,
     envFunction,
+    outbound,
     decodeClones: (decode) => void (decodeClone = decode),
     decodeClone: (text) => decodeClone(text),
     succeed: (id, value) => {
@@ -134,7 +163,7 @@ export const createTools = () => {
       let answer
       try {
         answer = decodeClone(value)
-        if (call.provider !== ENV) refuseControl(answer)
+        if (call.provider !== ENV && call.provider !== OUTBOUND) refuseControl(answer)
       } catch (error) {
         return call.reject(error)
       }

@@ -78,21 +78,26 @@ export class Library {
     const numbers = new Map();
     const lows = new Map();
     const stack = [];
+    const onStack = new Set();
     const visit = (name) => {
       numbers.set(name, numbers.size);
       lows.set(name, numbers.get(name));
       stack.push(name);
+      onStack.add(name);
       const unit = this.modules.get(name).unit;
       for (const specifier of unit?.requests ?? []) {
         const meaning = this.meaningOf(specifier, name);
         if (meaning.kind !== "module") continue;
         if (meaning.name === name) this.#cyclic.add(name);
         if (!numbers.has(meaning.name)) visit(meaning.name);
-        if (stack.includes(meaning.name)) lows.set(name, Math.min(lows.get(name), lows.get(meaning.name)));
+        if (onStack.has(meaning.name)) lows.set(name, Math.min(lows.get(name), lows.get(meaning.name)));
       }
       if (lows.get(name) !== numbers.get(name)) return;
       const component = stack.splice(stack.indexOf(name));
-      if (component.length > 1) for (const member of component) this.#cyclic.add(member);
+      for (const member of component) {
+        onStack.delete(member);
+        if (component.length > 1) this.#cyclic.add(member);
+      }
     };
     for (const name of this.modules.keys()) if (!numbers.has(name)) visit(name);
   }

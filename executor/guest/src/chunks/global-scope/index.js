@@ -4,8 +4,9 @@ import { FLAGS } from './flags.js'
 
 const { defineProperty, getPrototypeOf, setPrototypeOf } = Reflect
 
+// In workerd, the global object is no instance of it.
 class WorkerGlobalScopeInner {}
-class ServiceWorkerGlobalScopeInner extends WorkerGlobalScopeInner {}
+class ServiceWorkerGlobalScopeInner {}
 class CloudflareInner {
   constructor() {
     const flags = { __proto__: null }
@@ -17,7 +18,6 @@ class CloudflareInner {
   }
 }
 
-
 export default function install(realm) {
   const { global } = realm
   const none = { constructible: false }
@@ -27,6 +27,6 @@ export default function install(realm) {
   realm.define('ServiceWorkerGlobalScope', publish(ServiceWorkerGlobalScopeInner, 'ServiceWorkerGlobalScope', none))
   realm.defineEnumerable('Cloudflare', cloudflare)
   defineProperty(global, 'origin', readOnly('null'))
-  setPrototypeOf(WorkerGlobalScopeInner.prototype, getPrototypeOf(global))
+  setPrototypeOf(ServiceWorkerGlobalScopeInner.prototype, getPrototypeOf(global))
   setPrototypeOf(global, ServiceWorkerGlobalScopeInner.prototype)
 }

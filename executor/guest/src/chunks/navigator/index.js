@@ -4,6 +4,8 @@ import { badArgument, illegalInvocation } from '../texts.js'
 
 const { defineProperty } = Reflect
 
+const toText = (value) => `${value}`
+
 export default function install(realm) {
   let isNavigator
 
@@ -22,7 +24,8 @@ export default function install(realm) {
     sendBeacon(...args) {
       if (!isNavigator(this)) throw illegalInvocation()
       if (args.length === 0) throw badArgument('sendBeacon', 'Navigator', 1, 'string')
-      return `${args[0]}` !== undefined
+      args.slice(0, 2).forEach(toText) // what is no text throws
+      return true
     }
 
     static {

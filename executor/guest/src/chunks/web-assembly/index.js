@@ -27,10 +27,13 @@ const refuse = (method) => new CompileError(`WebAssembly.${method}(): Wasm code 
 const bad = (method, what) => new TypeError(`WebAssembly.${method}(): ${what}`)
 
 export default function install(realm) {
-  const { byteLengthOfBuffer, isView, viewBuffer, viewLength, viewOffset } = realm.primordials
+  const { byteLengthOfBuffer, isView, typedArrayTag, viewBuffer, viewLength, viewOffset } = realm.primordials
 
+  // No DataView: V8 does not take one.
   const bytesOf = (source) => {
-    if (isView(source)) return new Uint8Array(viewBuffer(source), viewOffset(source), viewLength(source))
+    if (isView(source) && typedArrayTag(source) !== undefined) {
+      return new Uint8Array(viewBuffer(source), viewOffset(source), viewLength(source))
+    }
     return byteLengthOfBuffer(source) === undefined ? undefined : new Uint8Array(source)
   }
 

@@ -1,0 +1,74 @@
+// The global `process`, as small as upstream's: there is no process behind it.
+const UNCAUGHT = 9 // LEVELS of wire/messages.py
+
+export default function install(realm) {
+  const { invalidArgValue } = realm.exports['node-errors']
+  const bindings = realm.env() ?? {}
+
+  // As in any process, every value is text.
+  const text = (value) => {
+    if (typeof value === 'symbol') throw new TypeError('Cannot convert a symbol value to a string')
+    return String(value)
+  }
+  const checkName = (key) => {
+    if (typeof key === 'symbol') throw new TypeError('Cannot convert a symbol value to a string')
+  }
+  const makeEnv = (target) => new realm.primordials.ProxyCtor(target, {
+    set(values, key, value) {
+      checkName(key)
+      values[key] = text(value)
+      return true
+    },
+    defineProperty(values, key, descriptor) {
+      checkName(key)
+      const { configurable, enumerable, value, writable } = descriptor
+      const whole = [['configurable', configurable], ['writable', writable], ['enumerable', enumerable]]
+      if ('get' in descriptor || 'set' in descriptor) {
+        throw invalidArgValue('descriptor', descriptor, 'process.env value must not have getter/setter')
+      }
+      for (const [name, given] of whole) {
+        if (!given && !Object.hasOwn(values, key)) {
+          throw invalidArgValue('descriptor.' + name, descriptor, 'process.env value must be ' + name)
+        }
+      }
+      return Reflect.defineProperty(values, key, 'value' in descriptor ? { ...descriptor, value: text(value) } : descriptor)
+    },
+  })
+  const values = {}
+  for (const key of Object.keys(bindings)) {
+    const value = bindings[key]
+    const shown = typeof value === 'string' ? value : JSON.stringify(value)
+    if (shown !== undefined) values[key] = shown
+  }
+
+  let env = makeEnv(values)
+  const microtask = async (callback, args) => {
+    await undefined
+    try {
+      callback(...args)
+    } catch (error) {
+      realm.log(UNCAUGHT, realm.describe(error).message)
+    }
+  }
+
+  const process = {
+    nextTick(callback, ...args) {
+      void microtask(callback, args)
+    },
+    get env() { return env },
+    set env(replacement) { env = makeEnv({ ...replacement }) },
+    exit(code) {
+      const status = code ?? 0
+      realm.end(new Error('The Node.js process.exit(' + status + ') API was called. Canceling the request.'))
+    },
+    getBuiltinModule(id) {
+      return realm.findModule(String(id).replace(/^node:/, ''))
+    },
+    platform: 'linux',
+    features: Object.freeze({
+      cached_builtins: true, debug: false, inspector: false, require_module: false, tls: true,
+    }),
+  }
+  realm.define('process', process)
+  realm.module('process', process)
+}
