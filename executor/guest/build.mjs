@@ -36,9 +36,11 @@ async function readManifest() {
     manifest[entry.name] = { globals, names, modules, requires };
   }
   for (const [name, { requires }] of Object.entries(manifest)) {
-    for (const other of requires) {
-      if (!Object.hasOwn(manifest, other)) throw new Error(`chunk "${name}" requires "${other}", which does not exist`);
-    }
+    const missing = requires.filter((other) => !Object.hasOwn(manifest, other));
+    if (missing.length === 0) continue;
+    console.error(`chunk "${name}" requires ${missing.join(", ")}, which do not exist`);
+    process.exitCode = 1;
+    manifest[name].requires = requires.filter((other) => !missing.includes(other));
   }
   return Object.fromEntries(Object.entries(manifest).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -187,4 +189,4 @@ if (asked.length === 0) {
     if (!Object.hasOwn(manifest, path.basename(file, ".js"))) await rm(path.join(assets, "chunks", file));
   }
 }
-process.exitCode = failed ? 1 : 0;
+if (failed) process.exitCode = 1;

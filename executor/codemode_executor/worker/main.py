@@ -23,7 +23,7 @@ from .outbox import Outbox
 from .platform import Platform
 from .program import Reading, ReadingCache, decode_reading, reader_request, second_request
 from .reaper import Reaper
-from .run import GuestRun, State
+from .run import GuestRun, State, preludes_of
 from .transpiler import Transpiler
 
 _RECEIVE_BYTES = 256 * 1024
@@ -161,7 +161,7 @@ class Worker:
         self._timer_serial.clear()
         run = self._run = GuestRun(message, isolate, self._buffer, self._platform, self._outbox, self._wake_up)
         self._on_post = run.on_post
-        request = reader_request(message.code, message.modules)
+        request = reader_request(message.code, message.modules, preludes_of(message))
         known = self._cache.get(request)
         if known is not None:
             run.start(known)

@@ -64,11 +64,17 @@ def decode_reading(answer: bytes) -> Reading:
     return msgspec.structs.replace(reading, message=reading.message[:_MAX_MESSAGE]) if reading.message else reading
 
 
-def reader_request(code: str, modules: Sequence[ModuleSource] = ()) -> bytes:
-    """What the reader is asked: a program, and the modules that it may import. Equal for equal programs."""
+def reader_request(code: str, modules: Sequence[ModuleSource] = (), preludes: Sequence[tuple[str, str]] = ()) -> bytes:
+    """What the reader is asked: a program, the modules that it may import, and what runs before it, by provider.
+
+    Equal for equal programs.
+    """
     given = [{"name": module.name, "kind": module.kind, "source": module.source} for module in modules]
     # A lone surrogate is no character: V8 would get it as something else in any case.
-    return msgspec.json.encode({"code": code.encode("utf-8", "replace").decode(), "modules": given})
+    request: dict[str, object] = {"code": code.encode("utf-8", "replace").decode(), "modules": given}
+    if preludes:
+        request["preludes"] = [{"provider": provider, "text": text} for provider, text in preludes]
+    return msgspec.json.encode(request)
 
 
 def second_request(request: bytes, asked: Sequence[TypeScriptText], answers: bytes) -> bytes:
@@ -89,15 +95,18 @@ def second_request(request: bytes, asked: Sequence[TypeScriptText], answers: byt
 
 
 class _Source:
-    """A text between two others, as V8 has it: ``head`` stands before it, on its first line."""
+    """A text between two others, as V8 has it: ``head`` stands before it, its last line on the text's first one."""
 
     def __init__(self, head: str, body: str, edits: Sequence[tuple[int, int, int]]) -> None:
-        self._first_line_shift = len(head.encode("utf-16-le", "surrogatepass")) // 2  # V8 counts in these units
+        *before, last = _LINE_END.split(head)
+        self.lines_before = len(before)
+        self._first_line_shift = len(last.encode("utf-16-le", "surrogatepass")) // 2  # V8 counts in these units
         self._edits = edits
         self.lines = len(_LINE_END.findall(body)) + 1
 
     def position(self, line: int, column: int) -> tuple[int, int] | None:
         """Line and column of the text for a position in V8, all from 1; ``None`` if it is not in it."""
+        line -= self.lines_before
         if not 1 <= line <= self.lines:
             return None
         if line == 1:
@@ -118,11 +127,16 @@ class Script:
         source: its own.
     """
 
-    def __init__(self, reading: Reading, namespaces: Sequence[str]) -> None:
+    def __init__(self, reading: Reading, namespaces: Sequence[str], preludes: Sequence[str] = ()) -> None:
         names = f"const{{{','.join(namespaces)}}}=arguments[0];" if namespaces else ""
         names += "".join(f"const {name}=arguments[{index}];" for index, name in enumerate(reading.params, 1))
         taken = "".join(f"delete arguments[{index}];" for index in range(len(reading.params) + 1))
-        head = f'__start__(function(){{"use strict";{names}{taken}arguments.length=0;return({reading.open}'
+        before = "".join(f"\n{prelude}\n;" for prelude in preludes)
+        # A prelude may wait; the function that runs the program is then a promise of it.
+        waits = "async " if any("await" in prelude for prelude in preludes) else ""
+        head = (
+            f'__start__({waits}function(){{"use strict";{names}{taken}arguments.length=0;{before}return({reading.open}'
+        )
         links = f",{reading.links}" if reading.links else ""
         self._program = _Source(head, reading.body, reading.edits)
         self.source = f"{head}{reading.body}{reading.close}\n)}}{links})\n//# sourceURL={SOURCE_NAME}".encode(
@@ -177,7 +191,7 @@ class Script:
         match = _COMPILE_ERROR.match(text)
         if match is None:
             return "SyntaxError", f"{prefix}it cannot be compiled" if prefix else "the program cannot be compiled"
-        line = min(int(match["line"]), source.lines)
+        line = min(max(1, int(match["line"]) - source.lines_before), source.lines)
         return match["name"], f"{prefix}{match['message'][:500]} (line {line})"
 
 

@@ -113,7 +113,10 @@ class GuestRun:
             self._conclude(self._outcome(wire.OUTCOME_TEXT, name=reading.name, message=reading.message))
             return
         self.state = State.RUNNING
-        self._script = Script(reading, [provider.name for provider in self._message.providers])
+        providers = self._message.providers
+        self._script = Script(
+            reading, [provider.name for provider in providers], [text for _, text in preludes_of(self._message)]
+        )
         self.isolate.on_failed_delivery(self._on_reply)
         clones = self._message.clones or self._message.retain or self._message.outbound
         chunks = ["clones", *reading.chunks] if clones else reading.chunks
@@ -474,6 +477,11 @@ class GuestRun:
             self._sent = True
             self.state = State.OVER
         self._outbox.send(wire.encode(outcome))
+
+
+def preludes_of(message: wire.Run) -> list[tuple[str, str]]:
+    """``(provider, text)`` of what runs before the program."""
+    return [(provider.name, provider.prelude) for provider in message.providers if provider.prelude]
 
 
 def result_too_large(size: int, limit: int) -> str:

@@ -18,6 +18,7 @@ from .params import integer, parts, refusal, text
 
 _MAX_SALT = 2**31 - 1
 _PSS_OVERHEAD = 2
+_OAEP_HASHES = ("sha1", "sha224", "sha256", "sha384", "sha512")
 _MAX_RAW_BITS = 4096
 
 
@@ -118,8 +119,9 @@ def encrypt(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes
     key = keys.public(der)
     if not isinstance(key, rsa.RSAPublicKey):
         raise refusal("the key does not fit the algorithm", "InvalidAccessError")
+    chosen = _padding(params, label)
     try:
-        return None, key.encrypt(data, _padding(params, label))
+        return None, key.encrypt(data, chosen)
     except ValueError:
         raise refusal("RSA-OAEP failed encrypt/decrypt.") from None
 
@@ -132,8 +134,9 @@ def decrypt(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes
         raise refusal("the key does not fit the algorithm", "InvalidAccessError")
     if len(data) != -(-key.key_size // 8):
         raise refusal("RSA-OAEP failed encrypt/decrypt: Invalid RSA signature..")
+    chosen = _padding(params, label)
     try:
-        return None, key.decrypt(data, _padding(params, label))
+        return None, key.decrypt(data, chosen)
     except ValueError:
         raise refusal("RSA-OAEP failed encrypt/decrypt.") from None
 
@@ -168,7 +171,10 @@ def sign_raw(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, byte
 def _padding(params: dict[str, Any], label: bytes) -> padding.AsymmetricPadding:
     if text(params, "padding") == "pkcs1":
         return padding.PKCS1v15()
-    algorithm = digests.algorithm(text(params, "hash"))
+    name = text(params, "hash")
+    if name not in _OAEP_HASHES:
+        raise refusal(f"RSA-OAEP with {name[:20]} is not offered", "NotSupportedError")
+    algorithm = digests.algorithm(name)
     return padding.OAEP(padding.MGF1(algorithm), algorithm, label or None)
 
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from ..host_calls import Operation
-from .params import integer, parts, refusal, text
+from .params import integer, parts, refusal, text, with_passphrase
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | Ed25519PrivateKey | X25519PrivateKey
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | Ed25519PublicKey | X25519PublicKey
@@ -217,8 +217,7 @@ def read_node(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, byt
 
     A private key is taken where a public one is wanted: it holds one.
     """
-    data, *secrets = buffers
-    password = secrets[0] if secrets else None
+    data, password = with_passphrase(buffers)
     pem = text(params, "format") == "pem"
     wanted = "private" if params.get("private") is True else "public"
     if len(data) > _MAX_DER:
@@ -249,18 +248,29 @@ def _try_private(data: bytes, password: bytes | None, *, pem: bool) -> PrivateKe
 
 def write_node(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
     """The DER of a key, ``{private}`` or not, in another ``{type}``; with a passphrase, encrypted."""
-    der, *secrets = buffers
+    der, passphrase = with_passphrase(buffers)
     form = text(params, "type")
     if params.get("private") is not True:
-        return None, public(der).public_bytes(serial.Encoding.DER, serial.PublicFormat.PKCS1)
-    if not secrets:
+        return None, _pkcs1(public(der))
+    if passphrase is None:
         lock: serial.KeySerializationEncryption = serial.NoEncryption()
-    elif 0 < len(secrets[0]) <= _MAX_PASSPHRASE:
-        lock = serial.BestAvailableEncryption(secrets[0])
+    elif 0 < len(passphrase) <= _MAX_PASSPHRASE:
+        lock = serial.BestAvailableEncryption(passphrase)
     else:
         raise refusal(f"a passphrase has 1 to {_MAX_PASSPHRASE} bytes here", "RangeError")
+    key = private(der)
+    if form != "pkcs8" and isinstance(key, (Ed25519PrivateKey, X25519PrivateKey)):
+        raise refusal("a key of this kind is written as pkcs8 only", "Error")
+    if form != "pkcs8" and passphrase is not None:
+        raise refusal("only pkcs8 is written with a passphrase", "Error")
     shape = serial.PrivateFormat.PKCS8 if form == "pkcs8" else serial.PrivateFormat.TraditionalOpenSSL
-    return None, private(der).private_bytes(serial.Encoding.DER, shape, lock)
+    return None, key.private_bytes(serial.Encoding.DER, shape, lock)
+
+
+def _pkcs1(key: PublicKey) -> bytes:
+    if not isinstance(key, rsa.RSAPublicKey):
+        raise refusal("only an RSA key is written as pkcs1", "Error")
+    return key.public_bytes(serial.Encoding.DER, serial.PublicFormat.PKCS1)
 
 
 def _bounded(key: PrivateKey | PublicKey, form: str) -> PrivateKey | PublicKey:

@@ -42,3 +42,10 @@ def parts(buffers: Sequence[bytes], count: int) -> Sequence[bytes]:
     if len(buffers) != count:
         raise refusal(f"the operation takes {count} buffers", "TypeError")
     return buffers
+
+
+def with_passphrase(buffers: Sequence[bytes]) -> tuple[bytes, bytes | None]:
+    """The one buffer that there has to be, and perhaps a passphrase."""
+    if len(buffers) == 2:
+        return buffers[0], buffers[1]
+    return parts(buffers, 1)[0], None

@@ -87,6 +87,17 @@ const run = async (program) => {
   conclude(value)
 }
 
+// A prelude waits for something.
+const runLater = async (promise) => {
+  let program
+  try {
+    program = await promise
+  } catch (error) {
+    return fail(PROGRAM, describeThrown(error))
+  }
+  run(program)
+}
+
 const refuseItem = (item, error) => {
   item.kind = FAILED
   item.message = 'the tool answered with a broken binary value: ' + describeThrown(error).message
@@ -138,7 +149,8 @@ const configure = (config) => {
       } catch (error) {
         return fail(PROGRAM, describeThrown(error))
       }
-      run(program)
+      if (typeof program === 'function') run(program)
+      else runLater(program)
     }
     if (links === undefined) launch([])
     else realm.exports.modules.start(links, launch, (error) => fail(PROGRAM, describeThrown(error)))

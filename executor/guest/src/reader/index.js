@@ -6,6 +6,7 @@ import { chunksFor } from "./chunks.js";
 import { describe } from "./errors.js";
 import { Library } from "./library.js";
 import { ModuleRefusal } from "./module.js";
+import { readPreludes } from "./preludes.js";
 import { linksOf } from "./program.js";
 import { MENTIONS_STORES } from "./stores.js";
 import { begin, wanted } from "./typescript.js";
@@ -15,10 +16,10 @@ import { begin, wanted } from "./typescript.js";
  *
  * The input is JSON:
  *
- *   { "code", "modules": [{ "name", "kind", "source" }], "transpiled" }
+ *   { "code", "modules": [{ "name", "kind", "source" }], "preludes": [{ "provider", "text" }], "transpiled" }
  *
- * where `kind` is "js", "cjs", "json", "text" or "data" (whose source is base64), and
- * `transpiled`, of the second pass only, is what `typescript.js` says.
+ * where `kind` is "js", "cjs", "json", "text" or "data" (whose source is base64),
+ * `preludes` are statements of the host that run before the program, and `transpiled`, of the second pass only, is what `typescript.js` says.
  *
  * The answer is JSON, too. For a program that is complete:
  *
@@ -56,21 +57,22 @@ import { begin, wanted } from "./typescript.js";
  * @returns {string}
  */
 export default function read(input) {
-  const { code, modules = [], transpiled } = JSON.parse(input);
+  const { code, modules = [], preludes = [], transpiled } = JSON.parse(input);
   begin(transpiled);
-  const answer = answerFor(code, modules);
+  const { references, refused } = readPreludes(preludes);
+  const answer = refused ?? answerFor(code, modules, references);
   const typescript = wanted();
   return JSON.stringify(typescript.length > 0 ? { ...answer, typescript } : answer);
 }
 
-function answerFor(code, modules) {
+function answerFor(code, modules, before) {
   const keepsStores = MENTIONS_STORES.test(code) || modules.some(({ source }) => MENTIONS_STORES.test(source));
   const library = new Library(modules, { keepsStores });
   const { answer, references, linked } = interpret(code, library);
   if (!answer.ok) return answer;
   try {
     if (library.fault !== undefined) throw library.fault;
-    return { ...answer, ...surroundings(references, linked, library) };
+    return { ...answer, ...surroundings([...before, references], linked, library) };
   } catch (error) {
     return refusedModule(error);
   }
@@ -79,13 +81,15 @@ function answerFor(code, modules) {
 // What has to be there before the program is evaluated.
 function surroundings(references, linked, library) {
   if (linked === undefined) {
-    return { chunks: chunksFor({ references: [references] }), links: "", params: [], modules: [] };
+    return { chunks: chunksFor({ references }), links: "", params: [], modules: [] };
   }
   const reached = library.reach(linked.unit);
   const { units, builtins, anyBuiltin, scripts } = reached;
   const { fresh } = linked.unit;
   return {
-    chunks: chunksFor({ references: units.map((unit) => unit.references), builtins, anyBuiltin, links: true }),
+    chunks: chunksFor({
+      references: [...references, ...units.map((unit) => unit.references)], builtins, anyBuiltin, links: true,
+    }),
     links: linksOf(linked, library, reached),
     params: [fresh.links, fresh.importer],
     modules: scripts,

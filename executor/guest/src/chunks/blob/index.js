@@ -4,7 +4,7 @@ import * as contentType from './content-type.js'
 const OUTSIDE_TYPE = /[^\x20-\x7e]/
 
 export default function install(realm) {
-  const { native, bytes, utf8, fromBytes } = realm.exports.streams
+  const { native, bytes, utf8, readable, fromBytes } = realm.exports['readable-streams']
   const { createInterface, toDictionary, toText } = native
   const { isBufferSource, copyBytes, concatBytes } = bytes
   const now = Date.now
@@ -55,7 +55,7 @@ export default function install(realm) {
         const to = Math.max(from, toIndex(end, size, size))
         return blob.make({ bytes: state.bytes.subarray(from, to), type: type === undefined ? '' : normaliseType(type) })
       },
-      stream: (state) => realm.exports.streams.readable.make(fromBytes(state.bytes)),
+      stream: (state) => readable.make(fromBytes(state.bytes)),
     },
   })
 

@@ -1,6 +1,6 @@
 // caches: the cache is a service of Cloudflare's, and upstream's programs have none either. It says so.
 export default function install(realm) {
-  const { createInterface } = realm.exports.streams.native
+  const { createInterface } = realm.exports['readable-streams'].native
   const { toRequest, response } = realm.exports.fetch
 
   const notImplemented = (owner, method) => {

@@ -1,11 +1,19 @@
 // The further kinds of events. Of some a program finds the class but can make no instance.
 import { publish, readOnly } from '../shape.js'
 import { badConstructorArgument, illegalInvocation } from '../texts.js'
-import { EventInner, checkInit } from './event.js'
+import { EventInner, checkInit, state } from './event.js'
 
 const { defineProperty } = Reflect
 
-class CustomEventInner extends EventInner {
+// In workerd only a plain Event that a program makes is not trusted.
+class TrustedEventInner extends EventInner {
+  constructor(...args) {
+    super(...args)
+    state(this).trusted = true
+  }
+}
+
+class CustomEventInner extends TrustedEventInner {
   #detail
 
   constructor(...args) {
@@ -32,7 +40,7 @@ const toText = (value) => (value === undefined ? '' : `${value}`)
 
 let fieldsOf
 
-class ErrorEventInner extends EventInner {
+class ErrorEventInner extends TrustedEventInner {
   #fields
 
   constructor(...args) {
@@ -59,7 +67,7 @@ class ErrorEventInner extends EventInner {
   }
 }
 
-class MessageEventInner extends EventInner {
+class MessageEventInner extends TrustedEventInner {
   constructor(...args) {
     super(...withoutFlags(args, 'MessageEvent', 'Initializer'))
     const init = args[1]
@@ -77,7 +85,7 @@ class MessageEventInner extends EventInner {
   }
 }
 
-class CloseEventInner extends EventInner {
+class CloseEventInner extends TrustedEventInner {
   constructor(...args) {
     super(...withoutFlags(args, 'CloseEvent', 'Initializer'))
     const init = args[1]

@@ -5,7 +5,7 @@
 const USED = 'Body has already been used. It can only be used once. Use tee() first if you need to read it twice.'
 
 export const createBody = (realm) => {
-  const { native, bytes, utf8, readable, fromBytes, readAll, tee, Reader, LOCKED } = realm.exports.streams
+  const { native, bytes, utf8, readable, fromBytes, readAll, tee, Reader, LOCKED } = realm.exports['readable-streams']
   const { blob, makeBlob, contentType } = realm.exports.blob
   const { formData, serialize, parse } = realm.exports['form-data']
   const { URLSearchParams } = realm.global

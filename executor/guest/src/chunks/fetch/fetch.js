@@ -4,7 +4,7 @@ import { readDataUrl } from './data-url.js'
 import { send } from './outbound.js'
 
 export const createFetch = (realm, { build }, responses, headersOf) => {
-  const { utf8 } = realm.exports.streams
+  const { utf8 } = realm.exports['readable-streams']
   const { contentType } = realm.exports.blob
   const bad = (index, type) => badArgument('fetch', SCOPE, index, type)
   const tools = { encode: utf8.encode, contentType }

@@ -33,7 +33,7 @@ const toCache = (value) => {
 }
 
 export const createRequest = (realm, { base, extract, clone, take, refuseToClone }, headersOf) => {
-  const { native, isSignal } = realm.exports.streams
+  const { native, isSignal } = realm.exports['readable-streams']
   const { createInterface, isObject, toText } = native
   const { AbortController, URL } = realm.global
   const { headers } = headersOf

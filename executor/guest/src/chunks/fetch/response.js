@@ -9,7 +9,7 @@ const BAD_STATUS_TEXT = /[\0\r\n]/
 const toInteger = (value) => Math.trunc(+value) || 0
 
 export const createResponse = (realm, { base, extract, clone, refuseToClone }, headersOf) => {
-  const { createInterface, isObject, toText } = realm.exports.streams.native
+  const { createInterface, isObject, toText } = realm.exports['readable-streams'].native
   const { URL } = realm.global
   const { headers } = headersOf
   const stringify = JSON.stringify

@@ -11,7 +11,7 @@ const NO_BOUNDARY =
 const VALUE = 'File or Blob or string'
 
 export default function install(realm) {
-  const { native, bytes, utf8 } = realm.exports.streams
+  const { native, bytes, utf8 } = realm.exports['readable-streams']
   const { blob, file, contentType, makeFile } = realm.exports.blob
   const { createInterface, pairMethods, toText } = native
 

@@ -202,13 +202,15 @@ export const validateAbortSignal = (signal, name) => {
   }
 }
 
-// The reason why a signal was aborted, as the error that node: modules throw for it.
-export const abortError = (options) => {
-  const error = new Error('The operation was aborted', options)
-  error.name = 'AbortError'
-  error.code = 'ABORT_ERR'
-  return error
+class AbortError extends Error {
+  constructor(message, options) {
+    super(message, options)
+    this.code = 'ABORT_ERR'
+    this.name = 'AbortError'
+  }
 }
+// What a node: function rejects with when its signal is aborted; `options.cause` is the reason.
+export const abortError = (options) => new AbortError('The operation was aborted', options)
 
 // For a method that was made by a factory.
 export const named = (name, method) => Object.defineProperty(method, 'name', { value: name, configurable: true })

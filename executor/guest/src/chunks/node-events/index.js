@@ -3,7 +3,7 @@ export default function install(realm) {
   const make = () => {
     const {
       abortError, errorClass, invalidArgType, outOfRange, validateAbortSignal, validateBoolean, validateFunction,
-      validateInteger, validateNumber,
+      validateInteger,
     } = realm.exports['node-errors']
     const { inspect } = realm.exports['node-inspect']
     const UnhandledError = errorClass('ERR_UNHANDLED_ERROR')
@@ -19,16 +19,20 @@ export default function install(realm) {
 
     const isEventTarget = (value) => typeof value?.addEventListener === 'function' &&
       typeof value?.removeEventListener === 'function'
+    const checkMax = (n, name = 'n') => {
+      if (typeof n !== 'number' || !(n >= 0)) throw outOfRange(name, 'a non-negative number', n)
+    }
     const checkListener = (listener) => validateFunction(listener, 'listener')
 
     function EventEmitter(options) {
       EventEmitter.init.call(this, options)
+      return this
     }
     EventEmitter.prototype._events = undefined
     EventEmitter.prototype._eventsCount = 0
     EventEmitter.prototype._maxListeners = undefined
 
-    const init = function init(options) {
+    const init = function (options) {
       if (this._events === undefined || this._events === Object.getPrototypeOf(this)._events) {
         this._events = { __proto__: null }
         this._eventsCount = 0
@@ -139,17 +143,14 @@ export default function install(realm) {
       throw unhandled
     }
 
-    const countOf = (emitter, type, listener) => {
+    const countOf = (emitter, type) => {
       const found = emitter._events?.[type]
-      if (found === undefined) return 0
-      const all = typeof found === 'function' ? [found] : found
-      if (listener === undefined || listener === null) return all.length
-      return all.filter((one) => one === listener || one.listener === listener).length
+      return found === undefined ? 0 : typeof found === 'function' ? 1 : found.length
     }
 
     const methods = {
       setMaxListeners(n) {
-        validateNumber(n, 'setMaxListeners', 0)
+        checkMax(n)
         this._maxListeners = n
         return this
       },
@@ -230,7 +231,7 @@ export default function install(realm) {
       },
       listeners(type) { return listed(this, type, true) },
       rawListeners(type) { return listed(this, type, false) },
-      listenerCount(type) { return countOf(this, type, arguments[1]) },
+      listenerCount(type) { return countOf(this, type) },
       eventNames() { return this._eventsCount > 0 ? Reflect.ownKeys(this._events) : [] },
     }
     methods.on = methods.addListener
@@ -271,7 +272,7 @@ export default function install(realm) {
         const onAbort = () => {
           removeFrom(emitter, name, onEvent)
           removeFrom(emitter, 'error', onError)
-          reject(abortError({ cause: signal.reason }))
+          reject(abortError())
         }
         addTo(emitter, name, onEvent, { once: true })
         if (name !== 'error' && typeof emitter.once === 'function') emitter.once('error', onError)
@@ -368,12 +369,11 @@ export default function install(realm) {
 
     function getMaxListeners(emitterOrTarget) {
       if (typeof emitterOrTarget?.getMaxListeners === 'function') return maxOf(emitterOrTarget)
-      if (isEventTarget(emitterOrTarget)) return emitterOrTarget[maxTargets] ?? defaultMax
-      throw invalidArgType('emitter', ['EventEmitter', 'EventTarget'], emitterOrTarget)
+      return emitterOrTarget?.[maxTargets] ?? defaultMax
     }
 
     function setMaxListeners(n = defaultMax, ...targets) {
-      validateNumber(n, 'setMaxListeners', 0)
+      checkMax(n)
       if (targets.length === 0) defaultMax = n
       for (const target of targets) {
         if (typeof target?.setMaxListeners === 'function') target.setMaxListeners(n)
@@ -400,9 +400,8 @@ export default function install(realm) {
       return { [Symbol.dispose]() { remove?.() } }
     }
 
-    // Made when it is asked for: it needs node:async_hooks.
     const makeResourceEmitter = () => {
-      const { AsyncResource } = realm.findModule('async_hooks')
+      const { AsyncResource } = realm.exports['node-async-hooks']
       class EventEmitterReferencingAsyncResource extends AsyncResource {
         #emitter
         constructor(emitter, type, options) {
@@ -423,9 +422,6 @@ export default function install(realm) {
           this.#resource = new EventEmitterReferencingAsyncResource(this, name, options)
         }
         emit(event, ...args) { return this.#resource.runInAsyncScope(super.emit, this, event, ...args) }
-        emitDestroy() { this.#resource.emitDestroy() }
-        get asyncId() { return this.#resource.asyncId() }
-        get triggerAsyncId() { return this.#resource.triggerAsyncId() }
         get asyncResource() { return this.#resource }
       }
     }
@@ -454,9 +450,7 @@ export default function install(realm) {
       defaultMaxListeners: {
         get: () => defaultMax,
         set: (value) => {
-          if (typeof value !== 'number' || value < 0 || Number.isNaN(value)) {
-            throw outOfRange('defaultMaxListeners', 'a non-negative number', value)
-          }
+          checkMax(value, 'defaultMaxListeners')
           defaultMax = value
         },
         enumerable: true,
@@ -465,10 +459,14 @@ export default function install(realm) {
       kMaxEventTargetListeners: { value: maxTargets, enumerable: false },
       kMaxEventTargetListenersWarned: { value: maxTargetsWarned, enumerable: false },
     })
-    EventEmitter.init = init
+    EventEmitter.init = Object.defineProperty(init, 'name', { value: '' })
     EventEmitter.addAbortListener = addAbortListener
     return EventEmitter
   }
   let made
-  realm.lazyModule('events', () => (made ??= make()))
+  realm.lazyModule('events', () => {
+    made ??= make()
+    const { captureRejections, init, ...named } = made
+    return { ...named, default: made }
+  })
 }

@@ -3,8 +3,14 @@ import { createInspect } from './inspect.js'
 import { types, watchProxies } from './types.js'
 
 export default function install(realm) {
-  // The classes of the platform, before the program defines its own.
-  const builtins = new Set(Object.getOwnPropertyNames(realm.global).filter((name) => /^[A-Z][a-zA-Z0-9]+$/.test(name)))
+  // The classes of the platform. Looked for at first use: chunks that come later bring more.
+  let names
+  const builtins = {
+    has(name) {
+      names ??= new Set(Object.getOwnPropertyNames(realm.global).filter((one) => /^[A-Z][a-zA-Z0-9]+$/.test(one)))
+      return names.has(name)
+    },
+  }
   watchProxies(realm)
   return { ...createInspect(realm.exports['node-errors'], builtins), types }
 }

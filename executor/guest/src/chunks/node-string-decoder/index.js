@@ -6,24 +6,18 @@ const unfinishedUtf8 = (bytes) => {
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back]
     if ((byte & 0xc0) === 0x80) continue
-    const whole = byte >= 0xf0 && byte <= 0xf4 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc2 && byte < 0xe0 ? 2 : 1
+    const whole = (byte & 0xf8) === 0xf0 ? 4 : (byte & 0xf0) === 0xe0 ? 3 : (byte & 0xe0) === 0xc0 ? 2 : 1
     if (whole <= back) return { count: 0, whole: 0 }
-    // What can no longer become a character is not waited for.
-    const next = back > 1 ? bytes[length - back + 1] : undefined
-    const low = byte === 0xe0 ? 0xa0 : byte === 0xf0 ? 0x90 : 0x80
-    const high = byte === 0xed ? 0x9f : byte === 0xf4 ? 0x8f : 0xbf
-    if (next !== undefined && (next < low || next > high)) return { count: 0, whole: 0 }
     return { count: back, whole }
   }
   return { count: 0, whole: 0 }
 }
 
 const unfinishedUtf16 = (bytes) => {
-  const odd = bytes.length % 2
-  const last = bytes.length - odd
+  if (bytes.length % 2 === 1) return { count: 1, whole: 2 }
   // The first half of a pair waits for the second.
-  if (last >= 2 && (bytes[last - 1] & 0xfc) === 0xd8) return { count: odd + 2, whole: 4 }
-  return { count: odd, whole: odd === 0 ? 0 : 2 }
+  const half = bytes.length > 0 && (bytes[bytes.length - 1] & 0xfc) === 0xd8
+  return { count: half ? 2 : 0, whole: half ? 4 : 0 }
 }
 
 const unfinishedBase64 = (bytes) => {
@@ -47,9 +41,10 @@ export default function install(realm) {
       return state
     }
 
-    function StringDecoder(encoding = 'utf8') {
-      const { name } = encodingNamed(encoding)
-      states.set(this, { encoding: encodingNamed(encoding), held: new Uint8Array(0), whole: 0 })
+    function StringDecoder(encoding) {
+      const chosen = encodingNamed(encoding || 'utf8')
+      const { name } = chosen
+      states.set(this, { encoding: chosen, held: new Uint8Array(0), whole: 0 })
       this.encoding = name
     }
 

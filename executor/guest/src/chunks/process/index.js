@@ -53,7 +53,7 @@ export default function install(realm) {
 
   const process = {
     nextTick(callback, ...args) {
-      void microtask(callback, args)
+      void microtask(realm.exports['node-async-hooks']?.bind(callback) ?? callback, args)
     },
     get env() { return env },
     set env(replacement) { env = makeEnv({ ...replacement }) },
@@ -62,7 +62,8 @@ export default function install(realm) {
       realm.end(new Error('The Node.js process.exit(' + status + ') API was called. Canceling the request.'))
     },
     getBuiltinModule(id) {
-      return realm.findModule(String(id).replace(/^node:/, ''))
+      const found = realm.findModule(String(id).replace(/^node:/, ''))
+      return found?.default ?? found
     },
     platform: 'linux',
     features: Object.freeze({

@@ -4,7 +4,7 @@ import { badArgument } from '../texts.js'
 const MAX_PORT = 65535
 
 export const createConnect = (realm) => {
-  const { isObject, toUnsigned } = realm.exports.streams.native
+  const { isObject, toUnsigned } = realm.exports['readable-streams'].native
   const { refusal } = realm.exports.fetch
   const { URL } = realm.global
 

@@ -9,7 +9,7 @@ const CLOSED = 2
 const INIT = 'EventSourceInit'
 
 export const createEventSource = (realm) => {
-  const { native, bytes, readable, Reader } = realm.exports.streams
+  const { native, bytes, readable, Reader } = realm.exports['readable-streams']
   const { createInterface, toDictionary, toText } = native
   const { EventTarget, ErrorEvent, MessageEvent, dispatchTrusted } = realm.exports.events
   const { DOMException } = realm.exports['dom-exception']

@@ -25,7 +25,7 @@ const toProtocols = (given, fail) => {
 }
 
 export const createWebSockets = (realm) => {
-  const { native, bytes } = realm.exports.streams
+  const { native, bytes } = realm.exports['readable-streams']
   const { createInterface, toText } = native
   const { EventTarget, ErrorEvent, MessageEvent, CloseEvent, dispatchTrusted } = realm.exports.events
   const { DOMException } = realm.exports['dom-exception']

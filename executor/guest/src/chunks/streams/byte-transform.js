@@ -1,9 +1,7 @@
 // Streams from bytes to bytes that workerd implements itself: what is written waits until it is read, and errors lose
 // what is not an Error.
-import { ByteController } from './byte-controller.js'
-import { copyBytes, isBufferSource } from './bytes.js'
-import { createDeferred } from './deferred.js'
-import { Readable } from './readable.js'
+import { copyBytes, isBufferSource } from '../readable-streams/bytes.js'
+import { createDeferred } from '../readable-streams/deferred.js'
 import { Writable, WritableController } from './writable.js'
 
 const toError = (reason) => (Error.isError(reason) ? reason : new Error(reason === undefined ? 'Stream was cancelled.' : `${reason}`))
@@ -26,7 +24,7 @@ const toBytes = (chunk) => {
 
 // `steps`: write(bytes, push) and close(push) pass bytes on by push(bytes), whose promise is there when they were read;
 // end() lets go of what the steps hold. With `buffers` nobody waits for a reader.
-export const createByteTransform = ({ write, close, end = () => undefined }, { highWaterMark = 1, buffers = false }) => {
+export const createByteTransform = ({ Readable, ByteController }) => ({ write, close, end = () => undefined }, { highWaterMark = 1, buffers = false }) => {
   const readable = new Readable()
   const writable = new Writable()
   let wanted = createDeferred()

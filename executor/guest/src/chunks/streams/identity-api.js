@@ -1,13 +1,12 @@
 // IdentityTransformStream and FixedLengthStream: bytes that go through as they are.
-import { createByteTransform } from './byte-transform.js'
-import { createInterface, toDictionary, toUnsigned } from './native.js'
+export const createIdentityClasses = ({ native }, { stream, ends }, createByteTransform) => {
+  const { createInterface, toDictionary, toUnsigned } = native
 
-const strategyOf = (given, bad, index) => {
-  const { highWaterMark } = toDictionary(given, bad, index, 'QueuingStrategy')
-  return { highWaterMark: highWaterMark === undefined ? undefined : toUnsigned(highWaterMark) }
-}
+  const strategyOf = (given, bad, index) => {
+    const { highWaterMark } = toDictionary(given, bad, index, 'QueuingStrategy')
+    return { highWaterMark: highWaterMark === undefined ? undefined : toUnsigned(highWaterMark) }
+  }
 
-export const createIdentityClasses = ({ stream, ends }) => {
   const identity = createInterface('IdentityTransformStream', {
     parent: stream,
     construct([strategy], bad) {

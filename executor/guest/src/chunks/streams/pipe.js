@@ -1,9 +1,8 @@
 // From a readable stream into a writable one, until one of them ends or a signal says so.
-import { handled } from './deferred.js'
-import { Reader } from './readable.js'
+import { handled } from '../readable-streams/deferred.js'
 import { LOCKED, Writer } from './writable.js'
 
-export const pipe = (source, target, { preventClose, preventAbort, preventCancel, signal }, message = LOCKED) => {
+export const pipe = (Reader, source, target, { preventClose, preventAbort, preventCancel, signal }, message = LOCKED) => {
   const reader = new Reader(source)
   let writer
   try {

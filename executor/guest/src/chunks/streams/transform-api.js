@@ -1,12 +1,13 @@
 // TransformStream, as a program sees it.
-import { createInterface, toCallback, toDictionary } from './native.js'
-import { readStrategy } from './strategies.js'
-import { Transform } from './transform.js'
+import { createTransform } from './transform.js'
 
 const TRANSFORMER = 'Transformer'
 const { apply } = Reflect
 
-export const createTransformClasses = (readables, writables) => {
+export const createTransformClasses = (readables, writable) => {
+  const { native, readStrategy } = readables
+  const { createInterface, toCallback, toDictionary } = native
+  const create = createTransform(readables)
   const controllerClass = createInterface('TransformStreamDefaultController', {
     getters: { desiredSize: (transform) => transform.desiredSize },
     methods: {
@@ -18,7 +19,7 @@ export const createTransformClasses = (readables, writables) => {
   })
 
   // The two ends as a program sees them; every stream that transforms has such a state.
-  const ends = (readable, writable) => ({ readable: readables.make(readable), writable: writables.make(writable) })
+  const ends = (readable, target) => ({ readable: readables.readable.make(readable), writable: writable.make(target) })
 
   const construct = ([given, writableStrategy, readableStrategy], bad) => {
     const transformer = toDictionary(given, bad, 1, TRANSFORMER)
@@ -36,7 +37,7 @@ export const createTransformClasses = (readables, writables) => {
       flush: flush && (() => apply(flush, transformer, [facade])),
       cancel: cancel && ((reason) => apply(cancel, transformer, [reason])),
     }
-    const inner = new Transform(steps, readStrategy(writableStrategy, bad, 2, 1), readStrategy(readableStrategy, bad, 3, 0))
+    const inner = create(steps, readStrategy(writableStrategy, bad, 2, 1), readStrategy(readableStrategy, bad, 3, 0))
     facade = controllerClass.make(inner)
     inner.begin()
     return ends(inner.readable, inner.writable)

@@ -1,12 +1,14 @@
 // Transform streams, as the Streams Standard has them, without the classes that a program sees.
-import { attempt, createDeferred } from './deferred.js'
-import { DefaultController, Readable } from './readable.js'
+import { attempt, createDeferred } from '../readable-streams/deferred.js'
 import { Writable, WritableController } from './writable.js'
 
 const nothing = () => undefined
 
-export class Transform {
-  readable = new Readable()
+// `create(steps, writableStrategy, readableStrategy)`.
+export const createTransform = (readables) => (...args) => new Transform(readables, ...args)
+
+class Transform {
+  readable
   writable = new Writable()
   #change = createDeferred()
   #backpressure = true
@@ -14,7 +16,8 @@ export class Transform {
   #steps
 
   // `steps`: { start(), transform(chunk), flush(), cancel(reason) }; the strategies are of the two sides.
-  constructor({ start = nothing, transform, flush = nothing, cancel = nothing }, writableStrategy, readableStrategy) {
+  constructor({ Readable, DefaultController }, { start = nothing, transform, flush = nothing, cancel = nothing }, writableStrategy, readableStrategy) {
+    this.readable = new Readable()
     this.#steps = { transform: transform ?? ((chunk) => this.enqueue(chunk)), flush, cancel }
     const begun = createDeferred()
     const source = {

@@ -1,12 +1,11 @@
 // WritableStream and what belongs to it, as a program sees them.
-import { createInterface, toCallback, toDictionary } from './native.js'
-import { readStrategy } from './strategies.js'
 import { LOCKED, Writable, WritableController, Writer } from './writable.js'
 
 const SINK = 'UnderlyingSink'
 const { apply } = Reflect
 
-export const createWritableClasses = (AbortController) => {
+export const createWritableClasses = ({ native, readStrategy }, AbortController) => {
+  const { createInterface, toCallback, toDictionary } = native
   const controllerClass = createInterface('WritableStreamDefaultController', {
     getters: { signal: ({ abort }) => abort().signal },
     methods: { error: ({ controller }, [reason]) => controller.error(reason) },

@@ -1,7 +1,7 @@
 // Writable streams, as the Streams Standard has them, without the classes that a program sees.
-import { attempt, createDeferred, rejected, resolved } from './deferred.js'
-import { toUnsigned } from './native.js'
-import { Queue } from './queue.js'
+import { attempt, createDeferred, rejected, resolved } from '../readable-streams/deferred.js'
+import { toUnsigned } from '../readable-streams/native.js'
+import { Queue } from '../readable-streams/queue.js'
 
 export const LOCKED = 'This WritableStream is currently locked to a writer'
 const RELEASED = 'This WritableStream writer has been released.'

@@ -12,7 +12,7 @@ const JWK_CURVES = { __proto__: null, ES256: 'P-256', ES384: 'P-384', ES512: 'P-
 
 const RSA_PREFIX = { __proto__: null, 'RSASSA-PKCS1-v1_5': 'RS', 'RSA-PSS': 'PS', 'RSA-OAEP': 'RSA-OAEP-', 'RSA-RAW': 'RS' }
 
-export const createPairs = ({ hostCall, primordials }, { allowedUsages, error, hashName, hexOf, make, unhex }) => {
+export const createPairs = ({ hostCall, primordials }, { allowedUsages, error, hashName, make, unhex }) => {
   const { Uint8ArrayCtor, viewBuffer, viewLength, viewOffset } = primordials
 
   const slots = (type, algorithm, material, extractable, usages) =>

@@ -1,12 +1,12 @@
 // TextEncoderStream and TextDecoderStream.
 export default function install(realm) {
-  const { native, bytes, transform, ends, Transform } = realm.exports.streams
+  const { native, bytes, transform, ends, createTransform } = realm.exports.streams
   const { createInterface, toDictionary, toText } = native
   const { TextDecoder, TextEncoder } = realm.global
 
   const begin = (steps) => {
     // One chunk is transformed before anybody reads.
-    const inner = new Transform(steps, { highWaterMark: 1 }, { highWaterMark: 1 })
+    const inner = createTransform(steps, { highWaterMark: 1 }, { highWaterMark: 1 })
     inner.begin()
     return { inner, ...ends(inner.readable, inner.writable) }
   }

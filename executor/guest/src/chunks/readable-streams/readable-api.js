@@ -3,9 +3,8 @@ import { badArgument, badField } from '../texts.js'
 import { ByteController, DEFAULT_CHUNK } from './byte-controller.js'
 import { isBufferSource } from './bytes.js'
 import { createInterface, isObject, missingMembers, toCallback, toDictionary, toUnsigned } from './native.js'
-import { pipe } from './pipe.js'
 import { DefaultController, LOCKED, Readable, Reader } from './readable.js'
-import { readStrategy } from './strategies.js'
+import { readStrategy } from './strategy.js'
 import { tee } from './tee.js'
 
 const SOURCE = 'UnderlyingSource'
@@ -228,8 +227,8 @@ export const createReadableClasses = (isSignal) => {
     }
   }
 
-  // Set when there is a WritableStream: the two know of each other.
-  let writable
+  // Where a stream can be piped to: { has, of, pipe }, if there are writable streams in this run.
+  let targets = { has: () => false }
 
   const stream = createInterface('ReadableStream', {
     construct,
@@ -240,8 +239,8 @@ export const createReadableClasses = (isSignal) => {
         return inner.cancel(reason)
       },
       pipeTo(inner, [target, options], self, bad) {
-        if (!writable.has(target)) throw bad(1, 'WritableStream')
-        return pipe(inner, writable.of(target), toPipeOptions(options, bad))
+        if (!targets.has(target)) throw bad(1, 'WritableStream')
+        return targets.pipe(inner, targets.of(target), toPipeOptions(options, bad))
       },
     },
     methods: {
@@ -256,8 +255,8 @@ export const createReadableClasses = (isSignal) => {
         if (!isObject(transform)) throw bad(1, 'Transform')
         const { readable, writable: target } = transform
         if (!stream.has(readable)) throw badField('readable', 'Transform', 'ReadableStream')
-        if (!writable.has(target)) throw badField('writable', 'Transform', 'WritableStream')
-        const piped = pipe(inner, writable.of(target), toPipeOptions(options, bad), 'This WritableStream is currently locked to a writer.')
+        if (!targets.has(target)) throw badField('writable', 'Transform', 'WritableStream')
+        const piped = targets.pipe(inner, targets.of(target), toPipeOptions(options, bad), 'This WritableStream is currently locked to a writer.')
         piped.then(undefined, () => undefined)
         return readable
       },
@@ -279,7 +278,7 @@ export const createReadableClasses = (isSignal) => {
   return {
     stream,
     classes: [stream, defaultReader, byobReader, byobRequest, byteController, defaultController],
-    setWritable: (found) => void (writable = found),
+    setTargets: (found) => void (targets = found),
   }
 }
 
