@@ -25,8 +25,12 @@ def exhaust(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes
     raise MemoryError
 
 
+def fault(params: dict[str, Any], buffers: list[bytes]) -> tuple[object, bytes]:
+    return 1 // 0, b""
+
+
 def calls() -> HostCalls:
-    return HostCalls({"reverse": reverse, "refuse": refuse, "exhaust": exhaust})
+    return HostCalls({"reverse": reverse, "refuse": refuse, "exhaust": exhaust, "fault": fault})
 
 
 def frame(text: str, payload: bytes = b"") -> bytes:
@@ -75,6 +79,19 @@ def test_a_refusal_is_an_answer() -> None:
     assert ask(calls(), request("refuse")) == ({"error": {"name": "OperationError", "message": "no"}}, b"")
 
 
+@pytest.mark.parametrize("params", ["[]", "null", "5", '"x"'])
+def test_parameters_that_a_program_has_spoilt_are_a_refusal(params: str) -> None:
+    value, _ = ask(calls(), frame(f'{{"name":"reverse","sizes":[],"params":{params}}}'))
+    assert value["error"]["name"] == "TypeError"
+
+
+def test_a_fault_of_an_operation_is_a_refusal(capfd: pytest.CaptureFixture[str]) -> None:
+    value, _ = ask(calls(), request("fault"))
+    assert value["error"] == {"name": "OperationError", "message": "the operation failed: ZeroDivisionError"}
+    assert "operation fault: ZeroDivisionError" in capfd.readouterr().err
+    assert ask(calls(), request("reverse", b"ab"))[1] == b"ab"
+
+
 def test_no_memory_is_a_refusal() -> None:
     value, _ = ask(calls(), request("exhaust"))
     assert value["error"]["name"] == "RangeError"
@@ -100,7 +117,6 @@ def test_an_announcement_beyond_the_bound_is_refused_before_it_is_held(sizes: tu
         frame('{"name":"reverse","sizes":[-1,3]}', b"ab"),
         frame('{"name":"reverse"}'),
         frame('{"name":"reverse","sizes":[]}') + b"more",
-        frame('{"name":"reverse","sizes":[],"params":[]}'),
     ],
 )
 def test_what_the_harness_never_sends_is_not_answered(data: bytes) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -53,7 +54,7 @@ class CallBroken(Exception):
 class _Request(msgspec.Struct):
     name: str
     sizes: list[int]
-    params: dict[str, Any] = {}
+    params: object = None
 
 
 _decode = msgspec.json.Decoder(_Request).decode
@@ -137,16 +138,23 @@ class HostCalls:
         operation = self._operations.get(asked.name)
         if operation is None:
             raise CallBroken(f"there is no operation {asked.name!r}")
+        if not isinstance(asked.params, dict):
+            return _refusal("TypeError", "the parameters of an operation are no object"), b""
         buffers: list[bytes] = []
         for size in asked.sizes:
             buffers.append(bytes(memoryview(request)[start : start + size]))
             start += size
         try:
-            value, payload = operation(asked.params, buffers)
+            value, payload = operation(cast("dict[str, Any]", asked.params), buffers)
         except GuestError as error:
             return _refusal(error.name, error.message), b""
         except MemoryError:
             return _refusal("RangeError", "the operation needs more memory than there is"), b""
+        except Exception as error:
+            # A fault of the operation. It is the program's call that fails; the worker has nothing to do with it.
+            sys.stderr.write(f"operation {asked.name}: {type(error).__name__}: {str(error)[:200]}\n")
+            sys.stderr.flush()
+            return _refusal("OperationError", f"the operation failed: {type(error).__name__}"), b""
         return msgspec.json.encode({"value": value}), payload
 
     def _begin(self, text: bytes, payload: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import crypto, idna, text_encodings
+from . import compression, crypto, idna, text_encodings
 from .chunks import Chunks
 from .host_calls import OPERATIONS as BASIC
 from .host_calls import Operation
@@ -16,6 +16,7 @@ class Platform:
         self.operations: dict[str, Operation] = {
             **BASIC,
             **crypto.HANDLERS,
+            **compression.OPERATIONS,
             **idna.OPERATIONS,
             **text_encodings.OPERATIONS,
         }
@@ -24,4 +25,5 @@ class Platform:
 
     def reset(self) -> None:
         """A run is over: forget everything of it."""
+        compression.reset()
         crypto.reset()

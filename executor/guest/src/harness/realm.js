@@ -15,9 +15,12 @@ const define = (name, value, enumerable) => {
 // Runs an operation of the worker and answers `{ value, bytes }`. What the worker refuses is thrown as an Error whose
 // `hostName` is the name that it should have.
 const call = (name, params, buffers = []) => {
-  const sizes = []
-  for (let i = 0; i < buffers.length; i++) sizes[i] = viewLength(buffers[i])
-  const { text, bytes } = hostCall(jsonStringify({ __proto__: null, name, params, sizes }), buffers)
+  // Name and sizes are put into the text by hand: what a program may have given to Array.prototype is not for them. What it
+  // does to `params` is between it and the operation.
+  let sizes = ''
+  for (let i = 0; i < buffers.length; i++) sizes += (i > 0 ? ',' : '') + viewLength(buffers[i])
+  const request = '{"name":' + jsonStringify(name) + ',"sizes":[' + sizes + '],"params":' + (jsonStringify(params) ?? 'null') + '}'
+  const { text, bytes } = hostCall(request, buffers)
   const answer = jsonParse(text)
   if (answer.error === undefined) return { __proto__: null, value: answer.value, bytes }
   const error = new ErrorCtor(answer.error.message)

@@ -79,14 +79,15 @@ export function unitOf(reading, { isModule, keepsStores }) {
     unit.replacements.push({ start, end: start + "import".length, text: unit.fresh.importer });
   }
   for (const start of new Set(reading.magicComments)) unit.replacements.push({ start, end: start + 1, text: "" });
-  let onlyImports = true;
+  let standsAlone = true;
   const exported = [];
   for (const statement of tree.body) {
     if (statement.type === "ImportDeclaration") {
       importDeclaration(unit, statement, request);
-      unit.replacements.push(...blanked(text, statement.start, statement.end, onlyImports ? " " : ";"));
+      unit.replacements.push(...blanked(text, statement.start, statement.end, standsAlone ? " " : ";"));
     } else {
-      onlyImports = false;
+      // What comes behind such a declaration is never taken for a part of it.
+      standsAlone &&= statement.type === "FunctionDeclaration";
       if (isModule) exportOf(unit, statement, request, exported);
     }
   }

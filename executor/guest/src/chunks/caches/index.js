@@ -12,10 +12,11 @@ export default function install(realm) {
   const REQUEST = ['Request or string']
   const methodOf = (input, bad) => toRequest([input], bad).method
 
+  const refusing = (owner, methods) => Object.fromEntries(methods.map((method) => [method, () => notImplemented(owner, method)]))
+
   const cache = createInterface('Cache', {
+    methods: refusing('Cache', ['add', 'addAll', 'matchAll', 'keys']),
     promises: {
-      add: () => notImplemented('Cache', 'add'),
-      addAll: () => notImplemented('Cache', 'addAll'),
       delete: (state, [input], self, bad) => (methodOf(input, bad) === 'GET' ? none() : false),
       match: (state, [input], self, bad) => (methodOf(input, bad) === 'GET' ? none() : undefined),
       put(state, [input, answer], self, bad) {
@@ -27,20 +28,13 @@ export default function install(realm) {
         }
         none()
       },
-      matchAll: () => notImplemented('Cache', 'matchAll'),
-      keys: () => notImplemented('Cache', 'keys'),
     },
     required: { delete: REQUEST, match: REQUEST, put: [...REQUEST, 'Response'] },
   })
 
   const storage = createInterface('CacheStorage', {
-    promises: {
-      open: () => cache.make(undefined),
-      delete: () => notImplemented('CacheStorage', 'delete'),
-      match: () => notImplemented('CacheStorage', 'match'),
-      has: () => notImplemented('CacheStorage', 'has'),
-      keys: () => notImplemented('CacheStorage', 'keys'),
-    },
+    methods: refusing('CacheStorage', ['delete', 'match', 'has', 'keys']),
+    promises: { open: () => cache.make(undefined) },
     required: { open: ['string'] },
   })
 

@@ -12,7 +12,8 @@ const INTEGERS = {
 
 export default function install(realm) {
   const { DOMException } = realm.exports['dom-exception']
-  const { Uint8ArrayCtor, byteLengthOfBuffer, isView, typedArrayTag, viewBuffer, viewLength, viewOffset } = realm.primordials
+  const { Uint8ArrayCtor, byteLengthOfBuffer, isView, typedArrayTag, viewBuffer, viewLength, viewOffset } =
+    realm.primordials
   const late = { __proto__: null, subtle: undefined }
 
   const fill = (view) => {
@@ -20,7 +21,9 @@ export default function install(realm) {
       throw badArgument('getRandomValues', OWNER, 1, 'BufferSource')
     }
     if (!isView(view) || INTEGERS[typedArrayTag(view)] !== true) {
-      throw new DOMException('ArrayBufferView argument to getRandomValues() must be an integer-typed view.', 'TypeMismatchError')
+      throw new DOMException(
+        'ArrayBufferView argument to getRandomValues() must be an integer-typed view.', 'TypeMismatchError',
+      )
     }
     const length = viewLength(view)
     if (length > QUOTA) {

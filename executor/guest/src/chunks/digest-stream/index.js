@@ -11,7 +11,10 @@ export default function install(realm) {
   const { WritableStream } = realm.global
   const { Uint8ArrayCtor, viewBuffer, viewLength, viewOffset } = realm.primordials
 
-  const open = (hash) => ({ __proto__: null, hash, handle: undefined, written: 0n, over: false, promise: undefined, resolve: undefined, reject: undefined })
+  const open = (hash) => ({
+    __proto__: null, hash, handle: undefined, written: 0n, over: false, promise: undefined, resolve: undefined,
+    reject: undefined,
+  })
 
   const settle = (state, settled, value) => {
     if (state.over) return

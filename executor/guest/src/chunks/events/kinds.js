@@ -6,18 +6,16 @@ import { EventInner, checkInit, state } from './event.js'
 const { defineProperty } = Reflect
 
 // In workerd only a plain Event that a program makes is not trusted.
-class TrustedEventInner extends EventInner {
-  constructor(...args) {
-    super(...args)
-    state(this).trusted = true
-  }
+const trust = (event) => {
+  state(event).trusted = true
 }
 
-class CustomEventInner extends TrustedEventInner {
+class CustomEventInner extends EventInner {
   #detail
 
   constructor(...args) {
     super(...checkInit(args, 'CustomEvent', 'CustomEventInit'))
+    trust(this)
     this.#detail = args[1]?.detail
   }
 
@@ -40,11 +38,12 @@ const toText = (value) => (value === undefined ? '' : `${value}`)
 
 let fieldsOf
 
-class ErrorEventInner extends TrustedEventInner {
+class ErrorEventInner extends EventInner {
   #fields
 
   constructor(...args) {
     super(...withoutFlags(args, 'ErrorEvent', 'ErrorEventInit'))
+    trust(this)
     const init = args[1]
     this.#fields = {
       __proto__: null,
@@ -67,9 +66,10 @@ class ErrorEventInner extends TrustedEventInner {
   }
 }
 
-class MessageEventInner extends TrustedEventInner {
+class MessageEventInner extends EventInner {
   constructor(...args) {
     super(...withoutFlags(args, 'MessageEvent', 'Initializer'))
+    trust(this)
     const init = args[1]
     if (init === undefined && args.length < 2) throw badConstructorArgument('MessageEvent', 2, 'Initializer')
     if (init === undefined || init === null) {
@@ -85,9 +85,10 @@ class MessageEventInner extends TrustedEventInner {
   }
 }
 
-class CloseEventInner extends TrustedEventInner {
+class CloseEventInner extends EventInner {
   constructor(...args) {
     super(...withoutFlags(args, 'CloseEvent', 'Initializer'))
+    trust(this)
     const init = args[1]
     defineProperty(this, 'wasClean', readOnly(!!init?.wasClean))
     defineProperty(this, 'reason', readOnly(toText(init?.reason)))

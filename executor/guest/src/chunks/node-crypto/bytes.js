@@ -21,7 +21,9 @@ export const createBytes = (realm) => {
   const KINDS = ['string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView']
   // A string or any buffer; `encoding` is the string's.
   const readBytes = (value, name, encoding, kinds = KINDS) => {
-    if (typeof value === 'string') return fromText(value, encoding === undefined || encoding === 'buffer' ? 'utf8' : encoding)
+    if (typeof value === 'string') {
+      return fromText(value, encoding === undefined || encoding === 'buffer' ? 'utf8' : encoding)
+    }
     const bytes = bytesOf(value)
     if (bytes === undefined) throw invalidArgType(name, kinds, value)
     return bytes

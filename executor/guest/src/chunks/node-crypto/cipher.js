@@ -167,8 +167,12 @@ export const createCiphers = (realm, { fromText, output, readBytes }, { secretOf
     __proto__: null,
     Cipheriv,
     Decipheriv,
-    createCipheriv: function createCipheriv(algorithm, key, iv, options) { return new Cipheriv(algorithm, key, iv, options) },
-    createDecipheriv: function createDecipheriv(algorithm, key, iv, options) { return new Decipheriv(algorithm, key, iv, options) },
+    createCipheriv: function createCipheriv(algorithm, key, iv, options) {
+      return new Cipheriv(algorithm, key, iv, options)
+    },
+    createDecipheriv: function createDecipheriv(algorithm, key, iv, options) {
+      return new Decipheriv(algorithm, key, iv, options)
+    },
     getCipherInfo,
     getCiphers,
   }

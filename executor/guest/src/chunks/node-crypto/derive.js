@@ -3,12 +3,14 @@ import { SIZES, digestNamed } from './digests.js'
 
 const MAX_LENGTH = 2147483647
 const MAX_INFO = 1024
+const IKM_KINDS = ['string', 'SecretKeyObject', 'ArrayBuffer', 'TypedArray', 'DataView', 'Buffer']
 const HKDF_KINDS = ['string', 'ArrayBuffer', 'TypedArray', 'DataView', 'Buffer']
 
 export const createDerivation = (realm, { copy, output, readBytes }, { secretOf }, later) => {
   const { hostCall } = realm.exports.subtle
   const { viewBuffer, viewLength } = realm.primordials
-  const { invalidArgType, invalidArgValue, outOfRange, validateFunction, validateInteger, validateString } = realm.exports['node-errors']
+  const { invalidArgType, invalidArgValue, outOfRange, validateFunction, validateInteger, validateString } =
+    realm.exports['node-errors']
 
   const readPbkdf2 = (password, salt, iterations, keylen, digest) => {
     validateString(digest, 'digest')
@@ -56,7 +58,7 @@ export const createDerivation = (realm, { copy, output, readBytes }, { secretOf 
 
   const readHkdf = (digest, key, salt, info, length) => {
     validateString(digest, 'digest')
-    const ikm = secretOf(key) ?? readBytes(key, 'ikm', undefined, ['string', 'SecretKeyObject', 'ArrayBuffer', 'TypedArray', 'DataView', 'Buffer'])
+    const ikm = secretOf(key) ?? readBytes(key, 'ikm', undefined, IKM_KINDS)
     const saltBytes = readBytes(salt, 'salt', undefined, HKDF_KINDS)
     const infoBytes = readBytes(info, 'info', undefined, HKDF_KINDS)
     validateInteger(length, 'length', 0, MAX_LENGTH)

@@ -161,10 +161,10 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
 
   const hash = function hash(algorithm, data, outputEncoding = 'hex') {
     validateString(algorithm, 'algorithm')
-    if (typeof data !== 'string' && !isView(data)) throw invalidArgType('data', ['string', 'Buffer', 'TypedArray', 'DataView'], data)
+    const bytes = dataOf(data)
     validateString(outputEncoding, 'outputEncoding')
     const state = begin(known(algorithm))
-    feed(state, dataOf(data))
+    feed(state, bytes)
     return output(finish(state), outputEncoding)
   }
 

@@ -10,8 +10,8 @@ import { createKeyObjects } from './keys.js'
 import { createRandom } from './random.js'
 import { createSigning } from './sign.js'
 
-// Upstream throws like this for what it does not offer. Here are more of them: certificates, primes and finite fields, which
-// programs without a network have no use for.
+// Upstream throws like this for what it does not offer. Here are more of them: certificates, primes and finite fields,
+// which programs without a network have no use for.
 const ABSENT = [
   'Cipher', 'Decipher', 'createCipher', 'createDecipher', 'setFips', 'setEngine', 'DiffieHellman', 'DiffieHellmanGroup',
   'X509Certificate', 'Certificate', 'checkPrime', 'checkPrimeSync', 'createDiffieHellman', 'createDiffieHellmanGroup',
@@ -20,8 +20,8 @@ const ABSENT = [
 
 // How many arguments these say they take.
 const LENGTHS = {
-  __proto__: null, createCipheriv: 3, createDecipheriv: 3, generateKeyPairSync: 1, getRandomValues: 0, KeyObject: 0, randomInt: 3,
-  scrypt: 4, timingSafeEqual: 2,
+  __proto__: null, createCipheriv: 3, createDecipheriv: 3, generateKeyPairSync: 1, getRandomValues: 0, KeyObject: 0,
+  randomInt: 3, scrypt: 4, timingSafeEqual: 2,
 }
 
 export default function install(realm) {

@@ -1,21 +1,28 @@
 // KeyObject: a key outside of any algorithm. Secret ones are bytes, the others DER as the worker reads and writes it.
 import { Stamp, stateOf } from './state.js'
 
+const KEY_KINDS = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView', 'string', 'KeyObject', 'CryptoKey', 'Object']
 const SECRET_KINDS = ['string', 'ArrayBuffer', 'TypedArray', 'DataView']
 const CURVES = { __proto__: null, 'P-256': 'prime256v1', 'P-384': 'secp384r1', 'P-521': 'secp521r1' }
-const BY_CURVE = { __proto__: null, prime256v1: 'P-256', secp256r1: 'P-256', secp384r1: 'P-384', secp521r1: 'P-521', 'P-256': 'P-256', 'P-384': 'P-384', 'P-521': 'P-521' }
+const BY_CURVE = {
+  __proto__: null, prime256v1: 'P-256', secp256r1: 'P-256', secp384r1: 'P-384', secp521r1: 'P-521', 'P-256': 'P-256',
+  'P-384': 'P-384', 'P-521': 'P-521',
+}
 const LABELS = {
-  __proto__: null, pkcs8: 'PRIVATE KEY', spki: 'PUBLIC KEY', 'pkcs1 private': 'RSA PRIVATE KEY', 'pkcs1 public': 'RSA PUBLIC KEY',
-  sec1: 'EC PRIVATE KEY', encrypted: 'ENCRYPTED PRIVATE KEY',
+  __proto__: null, pkcs8: 'PRIVATE KEY', spki: 'PUBLIC KEY', 'pkcs1 private': 'RSA PRIVATE KEY',
+  'pkcs1 public': 'RSA PUBLIC KEY', sec1: 'EC PRIVATE KEY', encrypted: 'ENCRYPTED PRIVATE KEY',
 }
 
 export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, later) => {
   const { CryptoKey, bytesOf, equalBytes, hostCall, inside } = realm.exports.subtle
   const { Uint8ArrayCtor, toBase64, viewLength } = realm.primordials
-  const { invalidArgType, invalidArgValue, outOfRange, plainError, typeError, validateFunction, validateInteger, validateObject, validateOneOf, validateString } =
-    realm.exports['node-errors']
+  const {
+    invalidArgType, invalidArgValue, outOfRange, plainError, typeError, validateFunction, validateInteger, validateObject,
+    validateOneOf, validateString,
+  } = realm.exports['node-errors']
 
   const SECRET = {}
+  const URL_SAFE = { __proto__: null, alphabet: 'base64url', omitPadding: true }
   const stateOfKey = (object) => stateOf(object)
 
   class KeyObject {
@@ -71,7 +78,7 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
       const state = own(this)
       exportable(state)
       if (format === 'buffer') return output(state.material)
-      if (format === 'jwk') return { kty: 'oct', ext: true, k: toBase64(state.material, { alphabet: 'base64url', omitPadding: true }) }
+      if (format === 'jwk') return { kty: 'oct', ext: true, k: toBase64(state.material, URL_SAFE) }
       throw new TypeError(`Invalid format for secret key export: ${format}`)
     }
   }
@@ -106,8 +113,11 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
     return object
   }
 
-  const kindOf = ({ modulusLength, namedCurve, name }) =>
-    modulusLength !== undefined ? 'rsa' : name === 'X25519' ? 'x25519' : namedCurve === undefined || name === 'NODE-ED25519' ? 'ed25519' : 'ec'
+  const kindOf = ({ modulusLength, namedCurve, name }) => {
+    if (modulusLength !== undefined) return 'rsa'
+    if (name === 'X25519') return 'x25519'
+    return namedCurve === undefined || name === 'NODE-ED25519' ? 'ed25519' : 'ec'
+  }
 
   const describe = ({ kind, details }) => {
     if (kind === 'rsa') {
@@ -163,7 +173,8 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
     }
     if (locked || (type !== 'pkcs8' && type !== 'spki')) {
       const params = { __proto__: null, type, private: secret }
-      bytes = hostCall('crypto.key.write', params, locked ? [bytes, readBytes(passphrase, 'options.passphrase')] : [bytes]).bytes
+      const buffers = locked ? [bytes, readBytes(passphrase, 'options.passphrase')] : [bytes]
+      bytes = hostCall('crypto.key.write', params, buffers).bytes
     }
     return format === 'pem' ? pem(label, bytes) : output(bytes)
   }
@@ -191,7 +202,7 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
     if (known !== undefined) return suit(known, wanted)
     if (typeof given === 'string' || bytesOf(given) !== undefined) return parse({ key: given }, wanted, name)
     if (typeof given !== 'object' || given === null) {
-      throw invalidArgType(name, ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView', 'string', 'KeyObject', 'CryptoKey', 'Object'], given)
+      throw invalidArgType(name, KEY_KINDS, given)
     }
     const inner = stateOfKey(given.key) ?? stateOfCryptoKey(given.key)
     return inner === undefined ? parse(given, wanted, `${name}.key`) : suit(inner, wanted)
@@ -204,7 +215,9 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
 
   const suit = (state, wanted) => {
     if (state.type === wanted) return state
-    if (wanted === 'public' && state.type === 'private') return fromHost(hostCall('crypto.key.public', { __proto__: null }, [state.material]))
+    if (wanted === 'public' && state.type === 'private') {
+      return fromHost(hostCall('crypto.key.public', { __proto__: null }, [state.material]))
+    }
     throw typeError('ERR_CRYPTO_INVALID_KEY_OBJECT_TYPE', `Invalid key object type ${state.type}, expected ${wanted}.`)
   }
 
@@ -249,7 +262,9 @@ export const createKeyObjects = (realm, { copy, fromText, output, readBytes }, l
       const { modulusLength, publicExponent = 65537 } = options
       validateInteger(modulusLength, 'options.modulusLength', 0, 4294967295)
       validateInteger(publicExponent, 'options.publicExponent', 0, 4294967295)
-      if (publicExponent !== 3 && publicExponent !== 65537) throw outOfRange('options.publicExponent', '3 or 65537', publicExponent)
+      if (publicExponent !== 3 && publicExponent !== 65537) {
+        throw outOfRange('options.publicExponent', '3 or 65537', publicExponent)
+      }
       return { __proto__: null, kind: 'rsa', bits: modulusLength, exponent: publicExponent }
     }
     if (type === 'ec') {

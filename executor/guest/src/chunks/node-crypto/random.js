@@ -7,7 +7,8 @@ export const createRandom = (realm) => {
   const { bytesOf } = realm.exports.subtle
   const { Buffer } = realm.exports.buffer
   const { Uint8ArrayCtor, isView, typedArrayTag } = realm.primordials
-  const { invalidArgType, outOfRange, validateBoolean, validateFunction, validateInteger, validateObject } = realm.exports['node-errors']
+  const { invalidArgType, outOfRange, validateBoolean, validateFunction, validateInteger, validateObject } =
+    realm.exports['node-errors']
 
   const later = (callback, make) => {
     new Promise((resolve) => resolve(make())).then((value) => callback(null, value), (error) => callback(error))
@@ -17,7 +18,9 @@ export const createRandom = (realm) => {
     if (bytesOf(buffer) === undefined) {
       throw invalidArgType('buffer', ['TypedArray', 'DataView', 'ArrayBuffer', 'SharedArrayBuffer'], buffer)
     }
-    return isView(buffer) && typedArrayTag(buffer) !== undefined ? buffer : Buffer.from(isView(buffer) ? buffer.buffer : buffer)
+    if (!isView(buffer)) return Buffer.from(buffer)
+    if (typedArrayTag(buffer) !== undefined) return buffer
+    return Buffer.from(buffer.buffer, buffer.byteOffset, buffer.byteLength)
   }
 
   const randomFillSync = function randomFillSync(buffer, offset, size) {

@@ -41,7 +41,9 @@ export const createSigning = (realm, { copy, fromText, isView, output, readBytes
 
   const add = (state, bytes) => {
     state.size += viewLength(bytes)
-    if (state.size > MAX_MESSAGE) throw new RangeError(`a message to be signed may be at most ${MAX_MESSAGE} bytes long here`)
+    if (state.size > MAX_MESSAGE) {
+      throw new RangeError(`a message to be signed may be at most ${MAX_MESSAGE} bytes long here`)
+    }
     state.kept.push(copy(bytes))
   }
 
@@ -63,7 +65,9 @@ export const createSigning = (realm, { copy, fromText, isView, output, readBytes
     if (padding === PKCS1) return { __proto__: null, scheme: 'pkcs1', hash: digest }
     if (padding !== PSS) throw invalidArgValue('options.padding', padding)
     const most = details.modulusLength / 8 - SIZES[digest] - 2
-    const salt = saltLength === undefined || saltLength === SALT_MAX ? most : saltLength === SALT_DIGEST ? SIZES[digest] : saltLength
+    let salt = saltLength
+    if (saltLength === undefined || saltLength === SALT_MAX) salt = most
+    else if (saltLength === SALT_DIGEST) salt = SIZES[digest]
     return { __proto__: null, scheme: 'pss', hash: digest, salt }
   }
 
@@ -134,7 +138,7 @@ export const createSigning = (realm, { copy, fromText, isView, output, readBytes
     const hash = digestNamed(oaepHash)
     if (hash === undefined) throw new Error(`Unknown digest: ${oaepHash}`)
     if (padding !== PKCS1 && padding !== OAEP) throw invalidArgValue('options.padding', padding)
-    const label = oaepLabel === undefined ? new Uint8ArrayCtor(0) : readBytes(oaepLabel, 'options.oaepLabel', options.encoding)
+    const label = readBytes(oaepLabel ?? '', 'options.oaepLabel', options.encoding)
     return { params: { __proto__: null, padding: padding === PKCS1 ? 'pkcs1' : 'oaep', hash }, label }
   }
 
@@ -167,7 +171,8 @@ export const createSigning = (realm, { copy, fromText, isView, output, readBytes
       const mine = readKey(options.privateKey, 'private', 'options.privateKey')
       const theirs = readKey(options.publicKey, 'public', 'options.publicKey')
       if (mine.kind !== theirs.kind) {
-        throw typeError('ERR_CRYPTO_INCOMPATIBLE_KEY', `Incompatible key types for Diffie-Hellman: ${mine.kind} and ${theirs.kind}`)
+        const both = `${mine.kind} and ${theirs.kind}`
+        throw typeError('ERR_CRYPTO_INCOMPATIBLE_KEY', `Incompatible key types for Diffie-Hellman: ${both}`)
       }
       return output(hostCall('crypto.agree', { __proto__: null }, [mine.material, theirs.material]).bytes)
     },

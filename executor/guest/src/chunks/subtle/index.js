@@ -12,7 +12,8 @@ const HASHES = ['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512', 'MD5']
 export default function install(realm) {
   const { DOMException } = realm.exports['dom-exception']
   const { late } = realm.exports.crypto
-  const { fromBase64, jsonParse, jsonStringify, toBase64, charCodeAt, stringSlice, viewBuffer, Uint8ArrayCtor } = realm.primordials
+  const { Uint8ArrayCtor, charCodeAt, fromBase64, jsonParse, jsonStringify, stringSlice, toBase64, viewBuffer, viewLength } =
+    realm.primordials
 
   const error = (name, message) => new DOMException(message, name)
 
@@ -68,7 +69,9 @@ export default function install(realm) {
   const operations = createOperations(host, shared)
 
   const { int, string, bytes, key, hash } = kinds
-  const ENCRYPT = { __proto__: null, iv: bytes, additionalData: bytes, tagLength: int, counter: bytes, length: int, label: bytes }
+  const ENCRYPT = {
+    __proto__: null, iv: bytes, additionalData: bytes, tagLength: int, counter: bytes, length: int, label: bytes,
+  }
   const SIGN = { __proto__: null, hash, saltLength: int }
   const GENERATE = { __proto__: null, hash, modulusLength: int, publicExponent: bytes, length: int, namedCurve: string }
   const DERIVE = { __proto__: null, salt: bytes, iterations: int, hash, public: key, info: bytes }
@@ -215,8 +218,12 @@ export default function install(realm) {
       checkOperation(slots, algorithm.name, 'deriveBits')
       return buffer(operations.deriveBits(slots, algorithm, length))
     },
-    importKey: (read) =>
-      importKey(read.string(0), read.keyData(1), read.algorithm(2, 'ImportKeyAlgorithm', IMPORT), read.boolean(3), read.usages(4)),
+    importKey: (read) => {
+      const format = read.string(0)
+      const data = read.keyData(1)
+      const algorithm = read.algorithm(2, 'ImportKeyAlgorithm', IMPORT)
+      return importKey(format, data, algorithm, read.boolean(3), read.usages(4))
+    },
     exportKey: (read) => {
       const exported = exportKey(read.string(0), read.key(1))
       return isBytes(exported) ? buffer(exported) : exported
@@ -288,7 +295,7 @@ export default function install(realm) {
     const read = reader('timingSafeEqual', args)
     const a = read.bytes(0, 'BufferSource')
     const b = read.bytes(1, 'BufferSource')
-    if (realm.primordials.viewLength(a) !== realm.primordials.viewLength(b)) {
+    if (viewLength(a) !== viewLength(b)) {
       throw new TypeError('Input buffers must have the same byte length.')
     }
     return operations.equalBytes(a, b)
@@ -301,7 +308,8 @@ export default function install(realm) {
   realm.define('SubtleCrypto', publish(SubtleCryptoInner, OWNER, { constructible: false }))
   realm.define('CryptoKey', CryptoKey)
   return {
-    __proto__: null, CryptoKey, bytesOf, equalBytes: operations.equalBytes, hashOf, hostCall, inside, subtle: late.subtle, timingSafeEqual,
+    __proto__: null, CryptoKey, bytesOf, equalBytes: operations.equalBytes, hashOf, hostCall, inside, subtle: late.subtle,
+    timingSafeEqual,
   }
 }
 

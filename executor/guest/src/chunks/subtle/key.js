@@ -57,7 +57,8 @@ export const createKeys = ({ primordials, uncloneable }, DOMException) => {
     return only(USAGES, asked)
   }
 
-  return { __proto__: null, CryptoKey: publish(CryptoKeyInner, 'CryptoKey', { constructible: false }), allowedUsages, inside, make }
+  const CryptoKey = publish(CryptoKeyInner, 'CryptoKey', { constructible: false })
+  return { __proto__: null, CryptoKey, allowedUsages, inside, make }
 }
 
 export const has = (list, item) => {

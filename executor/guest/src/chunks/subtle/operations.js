@@ -136,7 +136,9 @@ export const createOperations = ({ hostCall, primordials }, { error, hashName })
       if (name !== 'AES-KW') return cipher[name].decrypt(slots, algorithm, data)
       const bits = viewLength(data) * 8
       if (bits % 64 !== 0) {
-        throw error('OperationError', `Provided a wrapped key to unwrap that is ${bits} bits which isn't a multiple of 64 bits.`)
+        throw error(
+          'OperationError', `Provided a wrapped key to unwrap that is ${bits} bits which isn't a multiple of 64 bits.`,
+        )
       }
       if (bits < 192) {
         throw error(
@@ -248,10 +250,14 @@ export const createOperations = ({ hostCall, primordials }, { error, hashName })
     if (name === 'PBKDF2' && iterations === undefined) throw missing('iterations')
     if (bits === undefined) throw error('OperationError', `${name} cannot derive a key with null length.`)
     if (bits % 8 !== 0) {
-      throw error('OperationError', `${name} requires a derived key length that is a multiple of eight (requested ${bits}).`)
+      throw error(
+        'OperationError', `${name} requires a derived key length that is a multiple of eight (requested ${bits}).`,
+      )
     }
     const length = bits / 8
-    if (name === 'HKDF') return hostCall('crypto.hkdf', { __proto__: null, hash: digest, length }, [material, salt, info]).bytes
+    if (name === 'HKDF') {
+      return hostCall('crypto.hkdf', { __proto__: null, hash: digest, length }, [material, salt, info]).bytes
+    }
     if (iterations <= 0) {
       throw error('OperationError', `PBKDF2 requires a positive iteration count (requested ${iterations}).`)
     }

@@ -23,7 +23,8 @@ export const createPairs = ({ hostCall, primordials }, { allowedUsages, error, h
     return value
   }
 
-  const part = (view, from, to) => new Uint8ArrayCtor(new Uint8ArrayCtor(viewBuffer(view), viewOffset(view) + from, to - from))
+  const part = (view, from, to) =>
+    new Uint8ArrayCtor(new Uint8ArrayCtor(viewBuffer(view), viewOffset(view) + from, to - from))
 
   const generatePair = (params, algorithm, extractable, privateUsages, publicUsages) => {
     if (privateUsages.length === 0) {
@@ -267,7 +268,8 @@ export const createPairs = ({ hostCall, primordials }, { allowedUsages, error, h
         return { __proto__: null, kind: 'ec', curve: namedCurve, jwk: numbersOf(jwk, ['x', 'y', 'd']) }
       })
     if (value.kind !== 'ec') {
-      throw error('DataError', name === 'ECDSA' ? 'Input was not an EC key.' : 'Input was not an EC public key nor a DH key.')
+      const what = name === 'ECDSA' ? 'EC key' : 'EC public key nor a DH key'
+      throw error('DataError', `Input was not an ${what}.`)
     }
     if (value.curve !== namedCurve) {
       const comma = name === 'ECDSA' ? '' : ','
