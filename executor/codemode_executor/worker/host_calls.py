@@ -138,14 +138,15 @@ class HostCalls:
         operation = self._operations.get(asked.name)
         if operation is None:
             raise CallBroken(f"there is no operation {asked.name!r}")
-        if not isinstance(asked.params, dict):
+        params = asked.params
+        if not isinstance(params, dict):
             return _refusal("TypeError", "the parameters of an operation are no object"), b""
         buffers: list[bytes] = []
         for size in asked.sizes:
             buffers.append(bytes(memoryview(request)[start : start + size]))
             start += size
         try:
-            value, payload = operation(cast("dict[str, Any]", asked.params), buffers)
+            value, payload = operation(cast("dict[str, Any]", params), buffers)
         except GuestError as error:
             return _refusal(error.name, error.message), b""
         except MemoryError:

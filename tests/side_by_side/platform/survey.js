@@ -19,7 +19,8 @@ async (MODULES) => {
     'cloudflare:internal-class', 'kResourceTypeInspect', 'state', 'supportsBYOB', 'expectsBytes', 'length', 'immutable',
     'kIsBuffer',
   ])
-  const isIgnored = (key) => (typeof key === 'symbol' ? MARKS.has(key.description) : key === 'compatibilityFlags')
+  // What begins with an underscore is nobody's business, in Node as well.
+  const isIgnored = (key) => (typeof key === 'symbol' ? MARKS.has(key.description) : /^(_|compatibilityFlags$)/.test(key))
   const found = {}
   // Where an object was described, so that it is described once and its other names say whose they are.
   const known = new Map()
@@ -80,8 +81,10 @@ async (MODULES) => {
         if (isClass(value)) describe(inner, descriptor.value, depth)
         continue
       }
-      let attributes = descriptor.enumerable ? ' enumerable' : ''
-      if ('value' in descriptor) describe(inner, descriptor.value, depth, attributes + (descriptor.writable ? '' : ' readonly'))
+      const attributes = descriptor.enumerable ? ' enumerable' : ''
+      // That two methods are one function is an accident.
+      if (typeof descriptor.value === 'function' && !isClass(descriptor.value)) found[inner] = kindOf(descriptor.value) + attributes
+      else if ('value' in descriptor) describe(inner, descriptor.value, depth, attributes + (descriptor.writable ? '' : ' readonly'))
       else found[inner] = (descriptor.get ? 'get' : '') + (descriptor.set ? 'set' : '') + attributes
     }
   }
@@ -119,7 +122,7 @@ async (MODULES) => {
     known.set(exported, name)
     found[name] = 'module'
     const { default: whole, ...named } = exported
-    for (const key of Object.keys(named)) describe(`${name}.${key}`, named[key], 3)
+    for (const key of Object.keys(named)) if (!isIgnored(key)) describe(`${name}.${key}`, named[key], 3)
     if (!('default' in exported)) continue
     const rest = isObject(whole) && !known.has(whole) && typeof whole === 'object'
     if (!rest) {
@@ -130,9 +133,10 @@ async (MODULES) => {
     known.set(whole, `${name}.default`)
     found[`${name}.default`] = kindOf(whole) + ancestorOf(whole)
     for (const key of Object.keys(whole)) {
+      if (isIgnored(key)) continue
       if (!Object.hasOwn(named, key) || named[key] !== whole[key]) describe(`${name}.default.${key}`, whole[key], 2)
     }
-    const missing = Object.keys(named).filter((key) => !Object.hasOwn(whole, key))
+    const missing = Object.keys(named).filter((key) => !isIgnored(key) && !Object.hasOwn(whole, key))
     if (missing.length > 0) found[`${name}.default`] += ` without ${missing.join(', ')}`
   }
 
