@@ -193,6 +193,11 @@ class IsolateExecutor:
             return await in_thread(_envelope, run, ending, queue_s)
         return _envelope(run, ending, queue_s)
 
+    @property
+    def limits(self) -> Limits:
+        """The bounds of every run."""
+        return self._limits
+
     async def normalize(self, code: str) -> str:
         """The string that upstream's ``normalizeCode`` makes of ``code``, or one that runs where that one cannot.
 

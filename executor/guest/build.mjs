@@ -51,7 +51,10 @@ const chunkNames = Object.keys(manifest);
 /** @type {Record<string, { entry: string, minify?: boolean, target?: string, wrap?: [string, string] }>} */
 const BUNDLES = {
   // The harness keeps its lines: its frames are read when something goes wrong.
-  harness: { entry: "src/harness/index.js" },
+  harness: {
+    entry: "src/harness/index.js",
+    wrap: ['(() => { "use strict";', "return bundle.default; })()\n//# sourceURL=platform:harness.js"],
+  },
   // The reader is mostly acorn, and every worker pays for parsing it once.
   reader: { entry: "src/reader/index.js", minify: true },
   typescript: { entry: "src/typescript/index.js", minify: true },

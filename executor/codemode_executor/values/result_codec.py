@@ -17,7 +17,7 @@ Map                                   ``dict``; a list of ``(key, value)`` if ke
 Set                                   ``list``
 Date                                  ``datetime`` in UTC; ``None`` if invalid or beyond its years
 RegExp                                ``JSRegExp``
-Error                                 ``JSError``
+Error, DOMException                   ``JSError``
 ArrayBuffer, Uint8Array, DataView     ``bytes``
 other typed arrays                    ``list`` of numbers
 boxed primitives                      the primitive
@@ -227,6 +227,10 @@ class _Reader:
             error.cause = self.child(parts[3])
         return error
 
+    def _exception(self, number: int, parts: list[object]) -> object:
+        name, message, _ = _exactly(parts, 3)
+        return JSError(_text(name), _text(message), "")
+
     def _buffer(self, number: int, parts: list[object]) -> object:
         (data,) = _exactly(parts, 1)
         try:
@@ -262,6 +266,7 @@ class _Reader:
         "d": _date,
         "x": _regexp,
         "E": _error,
+        "X": _exception,
         "b": _buffer,
         "v": _view,
         "w": _boxed,

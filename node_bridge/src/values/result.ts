@@ -17,6 +17,7 @@ export const Form = { UNDEFINED: 0, PLAIN: 1, RICH: 2 } as const;
 export const MAX_BIGINT_DIGITS = 1_000_000;
 
 const MAX_ARRAY_LENGTH = 2 ** 32 - 1;
+const MAX_EXCEPTION_CODE = 1000;
 const MAX_DATE_MS = 8.64e15;
 
 const ERRORS = new Map<string, ErrorConstructor>([
@@ -28,6 +29,9 @@ const ERRORS = new Map<string, ErrorConstructor>([
   ["TypeError", TypeError],
   ["URIError", URIError],
 ]);
+
+/** Makes what stands for a function of the program. */
+export type MakeHandle = (number: number) => unknown;
 
 type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayBufferView;
 
@@ -54,10 +58,11 @@ if (float16 !== undefined) VIEWS.set("Float16Array", [float16, 2]);
  *
  * @param form how it is written: one of `Form`
  * @param text JSON; empty or absent for `Form.UNDEFINED`
+ * @param handle makes what stands for a function, from its number; without it, functions are refused
  * @returns the value. Objects that were the same object in the program are the same object again.
  * @throws {ResultRefused} the text is not a result of that form
  */
-export function decodeResult(form: number, text: string | undefined): unknown {
+export function decodeResult(form: number, text: string | undefined, handle?: MakeHandle): unknown {
   switch (form) {
     case Form.UNDEFINED:
       if (text !== undefined && text !== "") throw new ResultRefused("undefined comes with text");
@@ -65,7 +70,7 @@ export function decodeResult(form: number, text: string | undefined): unknown {
     case Form.PLAIN:
       return parse(text);
     case Form.RICH:
-      return new Decoder(parse(text)).value();
+      return new Decoder(parse(text), handle).value();
     default:
       throw new ResultRefused(`the form ${String(form)} is unknown`);
   }
@@ -85,7 +90,10 @@ class Decoder {
   readonly #table: readonly unknown[];
   readonly #objects: object[] = [];
 
-  constructor(document: unknown) {
+  readonly #handle: MakeHandle | undefined;
+
+  constructor(document: unknown, handle: MakeHandle | undefined) {
+    this.#handle = handle;
     if (!isRecord(document) || !hasExactly(document, ["root", "table"]) || !Array.isArray(document["table"])) {
       throw new ResultRefused('a rich result must be {"root": …, "table": […]}');
     }
@@ -130,6 +138,8 @@ class Decoder {
         return regExp(entry, index);
       case "E":
         return error(entry, index);
+      case "X":
+        return exception(entry, index);
       case "b":
         return buffer(entry, index);
       case "w":
@@ -227,6 +237,10 @@ class Decoder {
   }
 
   #child(value: unknown, where: number | "root"): unknown {
+    if (Array.isArray(value) && value[0] === "h" && value.length === 2 && this.#handle !== undefined) {
+      if (!isIndex(value[1], Number.MAX_SAFE_INTEGER)) throw refusal(where, "holds a function without a number");
+      return this.#handle(value[1]);
+    }
     if (!isRecord(value)) return primitive(value, where);
     const n = hasExactly(value, ["r"]) ? value["r"] : undefined;
     if (!isIndex(n, this.#table.length)) throw refusal(where, `names ${shown(value)}, which is not in the table`);
@@ -302,6 +316,21 @@ function error(entry: readonly unknown[], index: number): Error {
   }
   const made = new constructor(message);
   define(made, "stack", stack, false);
+  return made;
+}
+
+/** A DOMException as it arrives from Workers RPC: an Error with properties of its own. */
+function exception(entry: readonly unknown[], index: number): Error {
+  arity(entry, 4, index);
+  const [, name, message, code] = entry;
+  if (typeof name !== "string" || typeof message !== "string" || !isIndex(code, MAX_EXCEPTION_CODE)) {
+    throw refusal(index, "is an exception without a name, a message or a code");
+  }
+  const made = new Error(message);
+  delete made.stack; // it comes last
+  define(made, "code", code, true);
+  define(made, "name", name, true);
+  define(made, "stack", "", true);
   return made;
 }
 

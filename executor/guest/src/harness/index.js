@@ -15,7 +15,7 @@ import { limits } from './limits.js'
 import { ErrorCtor, apply, defineProperty, hasOwn } from './primordials.js'
 import { installRandom } from './random.js'
 import { createRealm } from './realm.js'
-import { encodeResult } from './result.js'
+import { encodeResult, useExceptions } from './result.js'
 import { installTimers } from './timers.js'
 import { createTools } from './tools.js'
 
@@ -142,6 +142,8 @@ const configure = (config) => {
     delete globalThis.__start__
     delete globalThis.__chunk__
     if (realm?.exports.clones !== undefined) tools.decodeClones(realm.exports.clones.decode)
+    const exceptions = realm?.exports['dom-exception']
+    if (exceptions !== undefined) useExceptions(exceptions.isException)
     const launch = (extra) => {
       let program
       try {

@@ -111,6 +111,10 @@ const encodePlain = (value) => {
   return plain ? text : undefined
 }
 
+// Tells DOMExceptions, where there are any.
+let isException
+export const useExceptions = (test) => void (isException = test)
+
 let refused
 const isRefused = (item) => refused !== undefined && refused.has(item)
 
@@ -167,6 +171,7 @@ const encodeRich = (value) => {
     if (isDate(item)) return '["d",' + (isFiniteNumber(dateValue(item)) ? dateValue(item) + '' : 'null') + ']'
     if (isRegExp(item)) return '["x",' + jsonStringify(regExpSource(item)) + ',' + jsonStringify(regExpFlags(item)) + ']'
     if (isError(item)) return error(item, path, depth)
+    if (isException !== undefined && isException(item)) return exception(item)
     const boxed = unbox(item)
     if (boxed !== undefined) return '["w",' + child(boxed, path, depth) + ']'
     if (!isPlainObject(item) || isRefused(item)) return refuseObject(item, path)
@@ -222,6 +227,14 @@ const encodeRich = (value) => {
     const text = jsonStringify(StringOf(read(item, 'message') ?? ''))
     const cause = hasOwn(item, 'cause') ? ',' + child(item.cause, path + '.cause', depth + 1) : ''
     return '["E","' + (isErrorName(name) ? name : 'Error') + '",' + text + ',""' + cause + ']'
+  }
+
+  // As upstream's: an Error with properties of its own.
+  const exception = (item) => {
+    const code = read(item, 'code')
+    const known = isFiniteNumber(code) && code >= 0 && code < 1000 && code % 1 === 0
+    return '["X",' + jsonStringify(clean(read(item, 'name'))) + ',' +
+      jsonStringify(StringOf(read(item, 'message') ?? '')) + ',' + (known ? code : 0) + ']'
   }
 
   const root = child(value, purpose.root, 0)

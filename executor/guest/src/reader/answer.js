@@ -1,6 +1,6 @@
 // The reader's answer for one text, taken as it is: what is evaluated, or why nothing is.
 
-import { RefusalAt, describe } from "./errors.js";
+import { RefusalAt, describe, isStackOverflow } from "./errors.js";
 import { notJavaScript } from "./foreign.js";
 import { Reading } from "./parse.js";
 import { link, normalizedWithImports } from "./program.js";
@@ -77,21 +77,37 @@ function accepted(reading, library) {
   };
 }
 
-// Magic comments are gone from the text already.
+// What is wrong with the program is said of the text as it was sent. Magic comments are gone from
+// the other one already.
 function acceptedWithImports(reading, linked) {
+  const sent = linked.visible === undefined ? reading : new Reading(linked.visible);
+  const { normalized, hint = "" } = plan(sent);
   const runnable = new Reading(linked.text);
-  const { hint = "", ...planned } = plan(runnable);
-  const { open, body, close, edits } = linked.wrap(planned);
-  let normalized;
-  if (linked.visible === undefined) normalized = plan(reading).normalized;
-  else normalized = normalizedWithImports(linked.unit, plan(new Reading(linked.visible)).normalized);
-  reading.tree ??= runnable.tree;
+  const { open, body, close, edits } = linked.wrap(planRewritten(runnable));
+  reading.tree ??= sent.tree;
   return {
-    answer: { ok: true, normalized, open, body, close, edits, hint },
+    answer: {
+      ok: true,
+      normalized: linked.visible === undefined ? normalized : normalizedWithImports(linked.unit, normalized),
+      open,
+      body,
+      close,
+      edits,
+      hint,
+    },
     fenceIsTag: runnable.fenceIsTag,
     references: linked.unit.references,
     linked,
   };
+}
+
+function planRewritten(reading) {
+  try {
+    return plan(reading);
+  } catch (error) {
+    if (isStackOverflow(error)) throw error;
+    throw new Error(`a program without its imports: ${error}`, { cause: error });
+  }
 }
 
 // `//# sourceURL=…` would let a program choose the script name of its own stack frames.

@@ -72,7 +72,8 @@ export function describe(program, error, unclosed) {
   throw error;
 }
 
-function isStackOverflow(error) {
+/** Whether a text was too deep for the parser, or for what is done with its tree. */
+export function isStackOverflow(error) {
   return (
     error instanceof RangeError ||
     // acorn turns the engine's RangeError into an error of its own

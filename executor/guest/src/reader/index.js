@@ -97,10 +97,8 @@ function surroundings(references, linked, library) {
 }
 
 function refusedModule(error) {
-  if (!(error instanceof ModuleRefusal)) {
-    return { ok: false, name: "InternalError", message: `the reader failed: ${error}`, line: 1, column: 1 };
-  }
   try {
+    if (!(error instanceof ModuleRefusal)) throw error;
     const refused = describe(error.text, error.reason, error.unclosed);
     return { ...refused, message: `module ${error.module}: ${refused.message}` };
   } catch (fault) {

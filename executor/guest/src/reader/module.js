@@ -1,6 +1,6 @@
 // One module: from its text to the arguments of a call that tells the run's linker of it.
 
-import { Refusal, RefusalAt } from "./errors.js";
+import { Refusal, RefusalAt, isStackOverflow } from "./errors.js";
 import { literal, moduleForm } from "./linked.js";
 import { nodesOf } from "./names.js";
 import { Reading } from "./parse.js";
@@ -115,7 +115,17 @@ function withoutHashbang(text) {
  * @param {boolean[]} live see `Library.liveBindings`
  * @returns {{ open: string, body: string, close: string, edits: import("./splice.js").Edit[] }}
  */
-export function evaluatedForm({ name, kind, source, unit }, live) {
+export function evaluatedForm(module, live) {
+  const { name, unit } = module;
+  try {
+    return formOf(module, live);
+  } catch (error) {
+    if (isStackOverflow(error)) throw new ModuleRefusal(name, unit?.text ?? "", error, []);
+    throw new Error(`module ${name}, rewritten: ${error}`, { cause: error });
+  }
+}
+
+function formOf({ name, kind, source, unit }, live) {
   const head = `${literal(name)},${KINDS[kind]},`;
   if (unit === undefined) return { open: head + literal(source), body: "", close: "", edits: [] };
   if (kind === "js") {

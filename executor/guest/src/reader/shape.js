@@ -9,6 +9,7 @@ import { exportedAmongOthers } from "./exports.js";
 import { JSON_IS_NO_PROGRAM, parsesAsJson } from "./foreign.js";
 import { hintFor } from "./hints.js";
 import { Reading } from "./parse.js";
+import { blanked, splice } from "./splice.js";
 import { blank, insert, refuseGenerator, statements, value } from "./wrap.js";
 
 const NO_EXPORTS = "a program exports nothing by name: return the value, or use `export default`";
@@ -79,6 +80,8 @@ function planModule(text, body, reading) {
     return arrow(text, only, body.length === 1 ? source : `async () => {\n${source}\n}`);
   }
   if (only?.type === "ExportDefaultDeclaration") return exported(text, only, reading);
+  const named = body.filter(({ type, declaration }) => type === "ExportNamedDeclaration" && declaration);
+  if (named.length > 0) return planWithout(named, text, reading);
   const defaultExport = body.find(({ type }) => type === "ExportDefaultDeclaration");
   refuseModuleSyntax(body, defaultExport);
   if (defaultExport !== undefined) return exportedAmongOthers(text, body, defaultExport, reading);
@@ -88,6 +91,17 @@ function planModule(text, body, reading) {
     return statements(text, `async () => {\n${source}\n${call}\n}`, call);
   }
   return { ...lastStatement(text, source, body, solid), hint: hintFor(reading, solid) };
+}
+
+// Nobody imports what a program exports by name: its declarations are meant.
+function planWithout(named, text, reading) {
+  const exports = named.flatMap(({ start, declaration }) => blanked(text, start, declaration.start));
+  const nested = new Reading(splice(text, exports).text);
+  try {
+    return plan(nested);
+  } finally {
+    reading.adopt(nested);
+  }
 }
 
 function lastStatement(text, source, body, solid) {

@@ -12,7 +12,8 @@ export default function install(realm) {
   const REQUEST = ['Request or string']
   const methodOf = (input, bad) => toRequest([input], bad).method
 
-  const refusing = (owner, methods) => Object.fromEntries(methods.map((method) => [method, () => notImplemented(owner, method)]))
+  const refusing = (owner, methods) =>
+    Object.fromEntries(methods.map((method) => [method, () => notImplemented(owner, method)]))
 
   const cache = createInterface('Cache', {
     methods: refusing('Cache', ['add', 'addAll', 'matchAll', 'keys']),

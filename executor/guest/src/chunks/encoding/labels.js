@@ -25,9 +25,12 @@ export const findEncoding = (text, hostCall) => {
   const { value, bytes } = hostCall('encoding', { __proto__: null, label: text })
   if (value === null) return undefined
   const { name, kind } = value
-  if (known.has(name)) return known.get(name)
-  const table = new Uint32Array(bytes.slice().buffer) // the bytes begin where they happen to
-  const encoding = { __proto__: null, name, decoder: byKind[kind](table) }
+  let encoding = known.get(name)
+  if (encoding === undefined) {
+    const table = new Uint32Array(bytes.slice().buffer) // the bytes begin where they happen to
+    encoding = { __proto__: null, name, decoder: byKind[kind](table) }
+    known.set(name, encoding)
+  }
   known.set(text, encoding)
   return encoding
 }

@@ -119,5 +119,5 @@ export const createBody = (realm) => {
     },
   })
   realm.define('Body', base.Class)
-  return { base, extract, clone, take, refuseToClone }
+  return { base, extract, ofContent, clone, take, refuseToClone }
 }

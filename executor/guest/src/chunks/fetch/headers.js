@@ -5,6 +5,7 @@ const BAD_NAME = /[\0-\x20"(),/:;<=>?@[\\\]{}\x7f]/
 const BAD_VALUE = /[\0\r\n]/
 const EDGES = /^[\t\n\r ]+|[\t\n\r ]+$/g
 const SET_COOKIE = 'set-cookie'
+const CONTENT_TYPE = 'content-type'
 const INIT = 'Headers or Sequence or object'
 
 export const createHeaders = (realm, { createInterface, isObject, pairMethods, toText }) => {
@@ -119,6 +120,9 @@ export const createHeaders = (realm, { createInterface, isObject, pairMethods, t
     clone: (value) => headers.make(copy(headers.of(value))),
     get: (state, name) => state.map.get(name)?.join(', ') ?? null,
     set: (state, name, value) => void state.map.set(name, [value]),
-    has: (state, name) => state.map.has(name),
+    // What a body says of itself, where nothing else does.
+    setType(state, type) {
+      if (type !== undefined && !state.map.has(CONTENT_TYPE)) state.map.set(CONTENT_TYPE, [type])
+    },
   }
 }

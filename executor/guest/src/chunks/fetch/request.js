@@ -74,7 +74,9 @@ export const createRequest = (realm, { base, extract, clone, take, refuseToClone
 
   const applyInit = (state, init) => {
     if (init.method !== undefined) state.method = toMethod(init.method)
-    if (init.headers !== undefined) state.headers = headersOf.from(init.headers, (type) => badField('headers', INIT, type))
+    if (init.headers !== undefined) {
+      state.headers = headersOf.from(init.headers, (type) => badField('headers', INIT, type))
+    }
     if (init.fetcher !== undefined && init.fetcher !== null) throw badField('fetcher', INIT, 'Fetcher')
     if (init.redirect !== undefined) state.redirect = toRedirect(init.redirect)
     if (init.cache !== undefined) state.cache = toCache(init.cache)
@@ -84,7 +86,8 @@ export const createRequest = (realm, { base, extract, clone, take, refuseToClone
     }
     if (init.integrity !== undefined && `${init.integrity}` !== '') {
       throw new TypeError(
-        'Subrequest integrity checking is not implemented. The integrity option must be either undefined or an empty string.',
+        'Subrequest integrity checking is not implemented. The integrity option must be either undefined or an empty ' +
+          'string.',
       )
     }
     if (init.signal !== undefined) {
@@ -94,7 +97,7 @@ export const createRequest = (realm, { base, extract, clone, take, refuseToClone
     if (init.body !== undefined) {
       state.body = init.body === null ? null : extract(init.body)
       const { body } = state
-      if (body?.type !== undefined && !headersOf.has(state.headers, 'content-type')) headersOf.set(state.headers, 'content-type', body.type)
+      headersOf.setType(state.headers, body?.type)
     }
     if (state.body !== null && (state.method === 'GET' || state.method === 'HEAD')) {
       throw new TypeError('Request with a GET or HEAD method cannot have a body.')
@@ -148,7 +151,8 @@ export const createRequest = (realm, { base, extract, clone, take, refuseToClone
   const cloneObject = (value) => {
     const state = request.of(value)
     refuseToClone(state.body)
-    return request.make(finish({ ...state, headers: headersOf.copy(state.headers), signal: undefined, ownSignal: undefined }))
+    const headers = headersOf.copy(state.headers)
+    return request.make(finish({ ...state, headers, signal: undefined, ownSignal: undefined }))
   }
   return { request, build, clone: cloneObject }
 }

@@ -8,8 +8,9 @@ const BAD_STATUS_TEXT = /[\0\r\n]/
 
 const toInteger = (value) => Math.trunc(+value) || 0
 
-export const createResponse = (realm, { base, extract, clone, refuseToClone }, headersOf) => {
-  const { createInterface, isObject, toText } = realm.exports['readable-streams'].native
+export const createResponse = (realm, { base, extract, ofContent, clone, refuseToClone }, headersOf) => {
+  const { native, utf8 } = realm.exports['readable-streams']
+  const { createInterface, isObject, toText } = native
   const { URL } = realm.global
   const { headers } = headersOf
   const stringify = JSON.stringify
@@ -33,7 +34,9 @@ export const createResponse = (realm, { base, extract, clone, refuseToClone }, h
       return { status, statusText, headers: headersOf.copy(other), cf, webSocket }
     }
     const { status, statusText, headers: init, cf, webSocket, encodeBody } = given
-    if (webSocket !== undefined && webSocket !== null && !isWebSocket(webSocket)) throw badField('webSocket', INIT, 'WebSocket')
+    if (webSocket !== undefined && webSocket !== null && !isWebSocket(webSocket)) {
+      throw badField('webSocket', INIT, 'WebSocket')
+    }
     if (encodeBody !== undefined && `${encodeBody}` !== 'automatic' && `${encodeBody}` !== 'manual') {
       throw new TypeError(`encodeBody: unexpected value: ${encodeBody}`)
     }
@@ -46,7 +49,8 @@ export const createResponse = (realm, { base, extract, clone, refuseToClone }, h
     }
   }
 
-  const build = (value, given, bad) => {
+  // `give()` answers the body.
+  const build = (give, given, bad) => {
     const init = readInit(given, bad)
     const { status = init.webSocket == null ? 200 : 101, statusText, headers: state, cf, webSocket = null } = init
     if (webSocket !== null) {
@@ -55,20 +59,21 @@ export const createResponse = (realm, { base, extract, clone, refuseToClone }, h
       throw new RangeError('Responses may only be constructed with status codes in the range 200 to 599, inclusive.')
     }
     if (statusText !== undefined && BAD_STATUS_TEXT.test(statusText)) throw new TypeError('Invalid statusText')
-    let body = value === undefined || value === null ? null : extract(value)
+    let body = give()
     if (body !== null && isNullBody(status)) {
       if (body.stream !== undefined || body.content().length > 0) {
         throw new TypeError('Response with null body status (101, 204, 205, or 304) cannot have a body.')
       }
       body = null
     }
-    if (body?.type !== undefined && !headersOf.has(state, 'content-type')) headersOf.set(state, 'content-type', body.type)
+    headersOf.setType(state, body?.type)
     return { ...fresh(body, status, state), statusText, cf, webSocket }
   }
 
   const response = createInterface('Response', {
     parent: base,
-    construct: ([body, init], bad) => finish(build(body, init, bad)),
+    construct: ([value, init], bad) =>
+      finish(build(() => (value === undefined || value === null ? null : extract(value)), init, bad)),
     methods: {
       clone(state) {
         const [mine, other] = clone(state.body)
@@ -103,10 +108,9 @@ export const createResponse = (realm, { base, extract, clone, refuseToClone }, h
         return response.make(fresh(null, status, headersState))
       },
       json(state, [data, init], self, bad) {
-        const built = build(`${stringify(data)}`, init, bad)
-        const given = init !== undefined && init !== null && !response.has(init) && headersOf.get(built.headers, 'content-type')
-        if (!given || given === built.body.type) headersOf.set(built.headers, 'content-type', 'application/json')
-        return response.make(finish(built))
+        const text = `${stringify(data)}`
+        const body = ofContent(() => utf8.encode(text), 'application/json')
+        return response.make(finish(build(() => body, init, bad)))
       },
     },
     required: { redirect: ['string'], json: ['JsValue'] },
@@ -115,7 +119,8 @@ export const createResponse = (realm, { base, extract, clone, refuseToClone }, h
 
   return {
     response,
-    make: (bytes, status, headersState) => response.make(fresh({ stream: undefined, content: () => bytes }, status, headersState)),
+    // An answer of our own.
+    make: (bytes, status, state) => response.make(fresh(ofContent(() => bytes), status, state)),
     // For structuredClone.
     clone(value) {
       const state = response.of(value)

@@ -70,7 +70,9 @@ export const readMultipart = (bytes, boundary, add) => {
     const start = found.index + found[0].length
     let newline = text.indexOf('\n' + delimiter, start)
     // A message that ends with its boundary is as good as cut off.
-    if (newline === -1 || newline + 1 + delimiter.length === text.length) throw new TypeError('No subsequent boundary string after multipart message.')
+    if (newline === -1 || newline + 1 + delimiter.length === text.length) {
+      throw new TypeError('No subsequent boundary string after multipart message.')
+    }
     at = newline + 1
     if (newline > start && text[newline - 1] === '\r') newline -= 1
     add(head, bytes.subarray(start, newline))

@@ -53,7 +53,6 @@ export default function install(realm) {
     if (mode === LOOSE) {
       if (!objects) {
         const primitive = (value) => value === null || typeof value !== 'object'
-        // eslint-disable-next-line eqeqeq -- that is what loose means
         return primitive(a) && primitive(b) && (a == b || bothNaN(a, b))
       }
     } else {
@@ -127,14 +126,8 @@ export default function install(realm) {
     return true
   }
 
-  // Every expected element, in order, with others between them.
   const partialArray = (a, b, mode, memo) => {
-    let at = 0
-    for (let i = 0; i < b.length; i++) {
-      while (at < a.length && !same(a[at], b[i], mode, memo)) at += 1
-      if (at === a.length) return false
-      at += 1
-    }
+    for (let i = 0; i < b.length; i++) if (!same(a[i], b[i], mode, memo)) return false
     return true
   }
 
@@ -158,7 +151,7 @@ export default function install(realm) {
     const unmatched = []
     for (const item of b) {
       if (a.has(item)) continue
-      if (!isObject(item) && mode !== LOOSE) return false
+      if (mode === PARTIAL || (!isObject(item) && mode !== LOOSE)) return false
       unmatched.push(item)
     }
     const candidates = [...a].filter((item) => !b.has(item))

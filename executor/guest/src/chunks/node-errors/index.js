@@ -91,7 +91,7 @@ export const typeError = coded(TypeError)
 export const rangeError = coded(RangeError)
 export const plainError = coded(Error)
 
-const TYPES = ['string', 'function', 'number', 'object', 'Function', 'Object', 'boolean', 'bigint', 'symbol']
+const TYPES = ['string', 'function', 'number', 'object', 'Function', 'boolean', 'bigint', 'symbol']
 const CLASS = /^([A-Z][a-z0-9]*)+$/
 
 const enumerate = (words, last) => {
@@ -172,7 +172,7 @@ export const validateBoolean = (value, name) => {
   if (typeof value !== 'boolean') throw invalidArgType(name, 'boolean', value)
 }
 export const validateObject = (value, name) => {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw invalidArgType(name, 'Object', value)
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw invalidArgType(name, 'object', value)
 }
 export const validateArray = (value, name) => {
   if (!Array.isArray(value)) throw invalidArgType(name, 'Array', value)

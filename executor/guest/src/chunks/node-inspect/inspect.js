@@ -588,7 +588,7 @@ export const createInspect = (errors, builtins) => {
         return braces[0] + (base ? ' ' + base : '') + ' ' + output.join(', ') + ' ' + braces[1]
       }
       const indentation = '\n' + ' '.repeat(ctx.indentation)
-      const start = base === '' && braces[0].length === 1 ? ' ' : (base ? ' ' + base : '') + '\n' + indentation + '  '
+      const start = base === '' && braces[0].length === 1 ? ' ' : (base ? ' ' + base : '') + indentation + '  '
       return braces[0] + start + output.join(',' + indentation + '  ') + ' ' + braces[1]
     }
     if (typeof ctx.compact === 'number' && ctx.compact >= 1) {

@@ -239,12 +239,7 @@ const create = ({ validateString, validateObject }) => {
     win32: null,
     posix: null,
   }
-  for (const one of [posix, win32]) {
-    // In the order in which upstream lists them.
-    const { parse, matchesGlob, sep, delimiter } = one
-    for (const key of ['parse', 'matchesGlob', 'sep', 'delimiter', 'win32', 'posix']) delete one[key]
-    Object.assign(one, { parse, matchesGlob, sep, delimiter, win32, posix })
-  }
+  for (const one of [posix, win32]) Object.assign(one, { win32, posix })
   return { posix, win32 }
 }
 

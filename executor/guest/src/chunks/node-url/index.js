@@ -94,7 +94,7 @@ export default function install(realm) {
 
     function format(urlObject, options) {
       if (typeof urlObject === 'string') return parse(urlObject).format()
-      if (urlObject === null || typeof urlObject !== 'object') throw invalidArgType('urlObject', ['Object', 'string'], urlObject)
+      if (urlObject === null || typeof urlObject !== 'object') throw invalidArgType('urlObject', ['object', 'string'], urlObject)
       if (!(urlObject instanceof URL)) return Url.prototype.format.call(urlObject)
       let fragment = true
       let unicode = false

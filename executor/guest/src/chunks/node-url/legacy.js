@@ -177,9 +177,10 @@ export const createLegacy = ({ errors, querystring, toAscii }) => {
     if (host) this.hostname = host
   }
 
-  const parse = function urlParse(url, parseQueryString, slashesDenoteHost) {
-    if (url instanceof Url) return url
-    return new Url().parse(url, parseQueryString, slashesDenoteHost)
+  const { parse } = {
+    parse(url, parseQueryString, slashesDenoteHost) {
+      return url instanceof Url ? url : new Url().parse(url, parseQueryString, slashesDenoteHost)
+    },
   }
 
   const pathOf = (url) => {
@@ -347,9 +348,7 @@ export const createLegacy = ({ errors, querystring, toAscii }) => {
   return {
     Url,
     parse,
-    resolve: function urlResolve(source, relative) { return parse(source, false, true).resolve(relative) },
-    resolveObject: function urlResolveObject(source, relative) {
-      return source ? parse(source, false, true).resolveObject(relative) : relative
-    },
+    resolve(source, relative) { return parse(source, false, true).resolve(relative) },
+    resolveObject(source, relative) { return source ? parse(source, false, true).resolveObject(relative) : relative },
   }
 }

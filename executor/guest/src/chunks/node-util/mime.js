@@ -1,5 +1,7 @@
 // MIMEType and MIMEParams, with the parsing and serialising of the MIME Sniffing Standard.
 
+import { publish } from '../shape.js'
+
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const QUOTABLE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 const trim = (text) => text.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')
@@ -33,14 +35,8 @@ export const createMime = () => {
     }
     toJSON() { return this.toString() }
     [Symbol.iterator]() { return this.#map.entries() }
-    get [Symbol.toStringTag]() { return 'MIMEParams' }
     [custom](depth, options, inspect) {
       return 'MIMEParams(' + this.#map.size + ') ' + inspect(this.#map, options).replace(/^Map\(\d+\) /, '')
-    }
-    static {
-      for (const name of ['delete', 'get', 'has', 'set', 'entries', 'keys', 'values', 'toString', 'toJSON']) {
-        Object.defineProperty(this.prototype, name, { enumerable: true })
-      }
     }
   }
 
@@ -118,16 +114,10 @@ export const createMime = () => {
       return this.essence + (params === '' ? '' : ';' + params)
     }
     toJSON() { return this.toString() }
-    get [Symbol.toStringTag]() { return 'MIMEType' }
     [custom](depth, options, inspect) {
       const { type, subtype, essence, params } = this
       return 'MIMEType ' + inspect({ type, subtype, essence, params }, options)
     }
-    static {
-      for (const name of ['type', 'subtype', 'essence', 'params', 'toString', 'toJSON']) {
-        Object.defineProperty(this.prototype, name, { enumerable: true })
-      }
-    }
   }
-  return { MIMEType, MIMEParams }
+  return { MIMEType: publish(MIMEType, 'MIMEType'), MIMEParams: publish(MIMEParams, 'MIMEParams') }
 }

@@ -59,7 +59,9 @@ export default function install(realm) {
     set env(replacement) { env = makeEnv({ ...replacement }) },
     exit(code) {
       const status = code ?? 0
-      realm.end(new Error('The Node.js process.exit(' + status + ') API was called. Canceling the request.'))
+      const error = new Error('The Node.js process.exit(' + status + ') API was called. Canceling the request.')
+      realm.end?.(error)
+      throw error
     },
     getBuiltinModule(id) {
       const found = realm.findModule(String(id).replace(/^node:/, ''))

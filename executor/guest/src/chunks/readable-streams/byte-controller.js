@@ -26,7 +26,8 @@ export class ByteController {
   onEmpty = nothing
 
   // `internal`: not of a program's making. Then there is one read at a time, as in workerd.
-  constructor(stream, { start = nothing, pull = nothing, cancel = nothing }, { highWaterMark, chunkSize = DEFAULT_CHUNK, internal = false }) {
+  constructor(stream, source, { highWaterMark, chunkSize = DEFAULT_CHUNK, internal = false }) {
+    const { start = nothing, pull = nothing, cancel = nothing } = source
     this.stream = stream
     stream.controller = this
     this.internal = internal
@@ -101,7 +102,8 @@ export class ByteController {
     const fill = this.#fillFor(view, least, request)
     if (stream.state === 'closed') {
       // workerd's two kinds of streams leave an empty view in different places.
-      return request.close(view === undefined ? undefined : viewOf(fill, 0, this.internal ? fill.offset : fill.offset + fill.length))
+      const offset = this.internal ? fill.offset : fill.offset + fill.length
+      return request.close(view === undefined ? undefined : viewOf(fill, 0, offset))
     }
     this.#fills.push(fill)
     this.#serve()
@@ -179,7 +181,9 @@ export class ByteController {
   respond(count) {
     const fill = this.#fills[0]
     if (!(count > 0)) throw new TypeError('The bytesWritten must be more than zero while the stream is open.')
-    if (fill.filled + count > fill.length) throw new RangeError(`Too many bytes [${count}] in response to a BYOB read request.`)
+    if (fill.filled + count > fill.length) {
+      throw new RangeError(`Too many bytes [${count}] in response to a BYOB read request.`)
+    }
     this.#invalidate()
     fill.buffer = fill.buffer.transfer()
     fill.filled += count
@@ -194,7 +198,9 @@ export class ByteController {
   respondWithNewView(source) {
     const fill = this.#fills[0]
     const view = asBytes(source)
-    if (view.buffer.byteLength !== fill.buffer.byteLength) throw new RangeError('The underlying ArrayBuffer is not the correct length.')
+    if (view.buffer.byteLength !== fill.buffer.byteLength) {
+      throw new RangeError('The underlying ArrayBuffer is not the correct length.')
+    }
     if (view.byteOffset !== fill.offset + fill.filled) throw new RangeError('The given view has an invalid byte offset.')
     const { length } = view
     if (view.buffer !== fill.buffer) fill.buffer = view.buffer.transfer()

@@ -201,7 +201,7 @@ export const createInterface = (name, spec) => {
 const iteratorPrototype = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()))
 
 // An iterator class of a collection: `step(state)` answers { value } or undefined at the end.
-export const createIterator = (name, step) => {
+const createIterator = (name, step) => {
   const made = createInterface(name, {
     prototypeOf: iteratorPrototype,
     methods: {

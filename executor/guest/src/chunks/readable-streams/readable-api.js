@@ -2,7 +2,7 @@
 import { badArgument, badField } from '../texts.js'
 import { ByteController, DEFAULT_CHUNK } from './byte-controller.js'
 import { isBufferSource } from './bytes.js'
-import { createInterface, isObject, missingMembers, toCallback, toDictionary, toUnsigned } from './native.js'
+import { createInterface, isObject, missingMembers, toCallback, toDictionary } from './native.js'
 import { DefaultController, LOCKED, Readable, Reader } from './readable.js'
 import { readStrategy } from './strategy.js'
 import { tee } from './tee.js'
@@ -94,12 +94,16 @@ export const createReadableClasses = (isSignal) => {
 
   const byobReaderOf = (inner) => {
     if (inner.locked) throw new TypeError(LOCKED)
-    if (!(inner.controller instanceof ByteController)) throw new TypeError('This ReadableStream does not support BYOB reads.')
+    if (!(inner.controller instanceof ByteController)) {
+      throw new TypeError('This ReadableStream does not support BYOB reads.')
+    }
     return new Reader(inner)
   }
 
   const readInto = (reader, view, least) => {
-    if (view.byteLength === 0) throw new TypeError('You must call read() on a "byob" reader with a positive-sized TypedArray object.')
+    if (view.byteLength === 0) {
+      throw new TypeError('You must call read() on a "byob" reader with a positive-sized TypedArray object.')
+    }
     if (least < 1) throw new TypeError(`Requested invalid minimum number of bytes to read (${least}).`)
     const bytes = least * (view.BYTES_PER_ELEMENT ?? 1)
     if (bytes > view.byteLength) {
@@ -256,7 +260,8 @@ export const createReadableClasses = (isSignal) => {
         const { readable, writable: target } = transform
         if (!stream.has(readable)) throw badField('readable', 'Transform', 'ReadableStream')
         if (!targets.has(target)) throw badField('writable', 'Transform', 'WritableStream')
-        const piped = targets.pipe(inner, targets.of(target), toPipeOptions(options, bad), 'This WritableStream is currently locked to a writer.')
+        const locked = 'This WritableStream is currently locked to a writer.'
+        const piped = targets.pipe(inner, targets.of(target), toPipeOptions(options, bad), locked)
         piped.then(undefined, () => undefined)
         return readable
       },

@@ -71,7 +71,10 @@ export const createEventSource = (realm) => {
       const url = URL.parse(text)
       if (url === null) throw new DOMException(`Cannot open an EventSource to '${text}'. The URL is invalid.`, 'SyntaxError')
       if (init.withCredentials) {
-        throw new DOMException('The init.withCredentials option is not supported. It must be false or undefined.', 'NotSupportedError')
+        throw new DOMException(
+          'The init.withCredentials option is not supported. It must be false or undefined.',
+          'NotSupportedError',
+        )
       }
       if (init.fetcher !== undefined) throw badField('fetcher', INIT, 'Fetcher')
       const state = create(self, url.href)

@@ -51,7 +51,7 @@ export const createWebSockets = (realm) => {
     return sentClose || gotClose || peer.sentClose ? CLOSING : OPEN
   }
 
-  const shown = (data, { binaryType }) => {
+  const received = (data, { binaryType }) => {
     if (typeof data === 'string') return data
     return binaryType === 'blob' ? makeBlob(data, '') : data.buffer
   }
@@ -62,11 +62,12 @@ export const createWebSockets = (realm) => {
     state.failed = state.peer.failed = true
     state.waiting = []
     put(state.peer, { code: ABNORMAL, reason: '', wasClean: false })
-    dispatchTrusted(state.self, new ErrorEvent('error', { message: `Uncaught ${name === '' ? message : `${name}: ${message}`}`, error }))
+    const shown = name === '' ? message : `${name}: ${message}`
+    dispatchTrusted(state.self, new ErrorEvent('error', { message: `Uncaught ${shown}`, error }))
   }
 
   const eventOf = (state, item) => {
-    if (item.code === undefined) return new MessageEvent('message', { data: shown(item.data, state) })
+    if (item.code === undefined) return new MessageEvent('message', { data: received(item.data, state) })
     state.gotClose = true
     return new CloseEvent('close', item)
   }
@@ -133,7 +134,10 @@ export const createWebSockets = (realm) => {
       close(state, [given, text]) {
         const code = toCode(given)
         if (text !== undefined && given === undefined) {
-          throw new DOMException('If you specify a WebSocket close reason, you must also specify a code.', 'InvalidAccessError')
+          throw new DOMException(
+            'If you specify a WebSocket close reason, you must also specify a code.',
+            'InvalidAccessError',
+          )
         }
         if (!state.accepted) throw new TypeError(NOT_ACCEPTED)
         if (state.sentClose || state.failed) return
@@ -173,7 +177,9 @@ export const createWebSockets = (realm) => {
       ends[1].peer = ends[0]
       const sockets = ends.map((state) => state.self)
       sockets.forEach((socket, i) => {
-        Object.defineProperty(self, i, { __proto__: null, value: socket, writable: true, enumerable: true, configurable: true })
+        Object.defineProperty(self, i, {
+          __proto__: null, value: socket, writable: true, enumerable: true, configurable: true,
+        })
       })
       return sockets
     },

@@ -4,7 +4,10 @@ import { copyBytes, isBufferSource } from '../readable-streams/bytes.js'
 import { createDeferred } from '../readable-streams/deferred.js'
 import { Writable, WritableController } from './writable.js'
 
-const toError = (reason) => (Error.isError(reason) ? reason : new Error(reason === undefined ? 'Stream was cancelled.' : `${reason}`))
+const toError = (reason) => {
+  if (Error.isError(reason)) return reason
+  return new Error(reason === undefined ? 'Stream was cancelled.' : `${reason}`)
+}
 
 const toBytes = (chunk) => {
   if (typeof chunk === 'string') {
@@ -22,9 +25,14 @@ const toBytes = (chunk) => {
   return copyBytes(chunk)
 }
 
-// `steps`: write(bytes, push) and close(push) pass bytes on by push(bytes), whose promise is there when they were read;
-// end() lets go of what the steps hold. With `buffers` nobody waits for a reader.
-export const createByteTransform = ({ Readable, ByteController }) => ({ write, close, end = () => undefined }, { highWaterMark = 1, buffers = false }) => {
+// `create(steps, options)`; `steps`: write(bytes, push) and close(push) pass bytes on by push(bytes), whose promise is there
+// when they were read; end() lets go of what the steps hold. With `buffers` nobody waits for a reader.
+export const createByteTransform = (readables) => (steps, options) => begin(readables, steps, options)
+
+const nothing = () => undefined
+
+const begin = ({ Readable, ByteController }, steps, { highWaterMark = 1, buffers = false }) => {
+  const { write, close, end = nothing } = steps
   const readable = new Readable()
   const writable = new Writable()
   let wanted = createDeferred()

@@ -1,4 +1,7 @@
 // IdentityTransformStream and FixedLengthStream: bytes that go through as they are.
+const TOO_MANY = 'Attempt to write too many bytes through a FixedLengthStream.'
+const TOO_FEW = 'FixedLengthStream did not see all expected bytes before close().'
+
 export const createIdentityClasses = ({ native }, { stream, ends }, createByteTransform) => {
   const { createInterface, toDictionary, toUnsigned } = native
 
@@ -24,12 +27,12 @@ export const createIdentityClasses = ({ native }, { stream, ends }, createByteTr
       // Who writes is not told: the reader is.
       const steps = {
         async write(bytes, push) {
-          if (bytes.length > left) return made.fail(new TypeError('Attempt to write too many bytes through a FixedLengthStream.'))
+          if (bytes.length > left) return made.fail(new TypeError(TOO_MANY))
           left -= bytes.length
           await push(bytes)
         },
         close() {
-          if (left > 0) made.fail(new TypeError('FixedLengthStream did not see all expected bytes before close().'))
+          if (left > 0) made.fail(new TypeError(TOO_FEW))
         },
       }
       const made = createByteTransform(steps, strategyOf(strategy, bad, 2))

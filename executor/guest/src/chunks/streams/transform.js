@@ -16,7 +16,8 @@ class Transform {
   #steps
 
   // `steps`: { start(), transform(chunk), flush(), cancel(reason) }; the strategies are of the two sides.
-  constructor({ Readable, DefaultController }, { start = nothing, transform, flush = nothing, cancel = nothing }, writableStrategy, readableStrategy) {
+  constructor({ Readable, DefaultController }, steps, writableStrategy, readableStrategy) {
+    const { start = nothing, transform, flush = nothing, cancel = nothing } = steps
     this.readable = new Readable()
     this.#steps = { transform: transform ?? ((chunk) => this.enqueue(chunk)), flush, cancel }
     const begun = createDeferred()

@@ -41,7 +41,8 @@ export default function install(realm) {
     parent: transform,
     construct([label, given], bad) {
       const options = toDictionary(given, bad, 2, 'TextDecoderStreamInit')
-      const text = new TextDecoder(label === undefined ? label : toText(label), { fatal: options.fatal, ignoreBOM: options.ignoreBOM })
+      const { fatal, ignoreBOM } = options
+      const text = new TextDecoder(label === undefined ? label : toText(label), { fatal, ignoreBOM })
       const give = (decoded) => {
         if (decoded !== '') state.inner.enqueue(decoded)
       }
