@@ -24,8 +24,8 @@ _EXIT_REPORT_TIMEOUT_S = 2.0
 #: After its outcome, a worker has this long to free the isolate and make a fresh one.
 _IDLE_TIMEOUT_S = 2.0
 #: A worker that keeps this much more than it had when it was new is replaced.
-_TRANSPILER_BYTES = 11 * 1024 * 1024  # measured: 10 to 12
-_FAT_BYTES = 16 * 1024 * 1024
+# A reader that has seen a long program keeps some 20 MiB, a transpiler 11.
+_FAT_BYTES = 48 * 1024 * 1024
 _COALESCE_BYTES = 1024 * 1024
 
 
@@ -73,7 +73,7 @@ class WorkerProcess(asyncio.Protocol):
         self.started = False
         self.stop_reason = ""
         self._distrusted = False
-        self._has_transpiler = False
+        self._born_bytes = 0
         self._hardening: jail.Hardening = hardening
         self._on_change = on_change
         self._frames = FrameDecoder(max_frame_bytes)
@@ -127,7 +127,7 @@ class WorkerProcess(asyncio.Protocol):
                 raise WorkerStartFailed(f"a worker was not ready within {_READY_TIMEOUT_S:g} s") from None
             raise
         self.started = True
-        self.baseline = resident_bytes(self.pid) or 0
+        self.baseline = self._born_bytes = resident_bytes(self.pid) or 0
         self._set(WorkerState.IDLE)
 
     def _check_sealed(self, ready: wire.Ready) -> None:
@@ -350,16 +350,19 @@ class WorkerProcess(asyncio.Protocol):
             self._idle_timer.cancel()
             self._idle_timer = None
         self._run = None
-        if message.transpiler and not self._has_transpiler:
-            self._has_transpiler = True
-            self.baseline += _TRANSPILER_BYTES
         if message.retire:
             self.kill("retired")
-        elif (resident_bytes(self.pid) or 0) - self.baseline > _FAT_BYTES:
-            # What this run left would be charged to the next one, and tell it something.
-            self.kill("retired: it kept memory")
         else:
-            self._set(WorkerState.IDLE)
+            self._weigh()
+
+    def _weigh(self) -> None:
+        """What the last run left is charged to nobody; what is too much of it ends the worker."""
+        resident = resident_bytes(self.pid) or self.baseline
+        if resident - self._born_bytes > _FAT_BYTES:
+            self.kill("retired: it kept memory")
+            return
+        self.baseline = max(self._born_bytes, resident)
+        self._set(WorkerState.IDLE)
 
     def _set(self, state: WorkerState) -> None:
         self.state = state

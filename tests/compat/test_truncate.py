@@ -116,7 +116,7 @@ def test_what_cannot_be_written_is_the_very_value() -> None:
 def test_values_that_json_has_no_word_for_count_as_tools_return_them() -> None:
     noon = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
     cut = truncate_result([noon, float("nan"), "x" * 100], max_chars=100)
-    assert cut == ["2026-03-01T12:00:00+00:00", None, "x" * 34 + " --- TRUNCATED --- 100 chars"]
+    assert cut == ["2026-03-01T12:00:00+00:00", None, "x" * 35 + " --- TRUNCATED --- 100 chars"]
 
 
 def test_a_key_that_upstream_loses() -> None:

@@ -217,14 +217,10 @@ class InvokeFailed(msgspec.Struct, tag="invoke_failed", array_like=True, frozen=
 
 
 class Idle(msgspec.Struct, tag="idle", array_like=True, frozen=True):
-    """The isolate of the run is gone and a fresh one waits.
-
-    ``retire``: take no further run to this worker. ``transpiler``: it has one now, which takes memory that is no run's.
-    """
+    """The isolate of the run is gone and a fresh one waits. ``retire``: take no further run to this worker."""
 
     run: int
     retire: bool
-    transpiler: bool = False
 
 
 ToSupervisor = Ready | StartFailed | Accepted | Calls | CancelCall | Logs | Outcome | Invoked | InvokeFailed | Idle

@@ -290,7 +290,7 @@ class Worker:
         self._platform.reset()
         if not self._retire:
             self._prepare()
-        self._outbox.send(wire.encode(wire.Idle(run.id, self._retire, self._transpiler.is_open)))
+        self._outbox.send(wire.encode(wire.Idle(run.id, self._retire)))
 
     # --- waking up ----------------------------------------------------------------------------------------------------
 

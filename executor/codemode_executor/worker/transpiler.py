@@ -25,11 +25,6 @@ class Transpiler:
         self._memory_bytes = memory_bytes
         self._isolate: Isolate | None = None
 
-    @property
-    def is_open(self) -> bool:
-        """It has been made, and keeps its memory."""
-        return self._isolate is not None
-
     def ask(self, request: bytes, done: Answered) -> None:
         """Post a request, as executor/guest/src/typescript/index.js describes it.
 
