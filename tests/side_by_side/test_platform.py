@@ -79,7 +79,9 @@ def _compare(found: Mapping[str, Difference], exempt: Sequence[Exemption]) -> No
         ({"m": "not importable: no"}, {"m": "module", "m.a": "x"}, {"m": "extra"}),
         ({"m": "not importable: no"}, {"m": "not importable: never"}, {"m": "differs"}),
         ({"a": "threw TypeError: Illegal invocation: more"}, {"a": "threw TypeError: Illegal invocation"}, {}),
-        ({"a": "threw TypeError: Illegal invocations"}, {"a": "threw TypeError: Illegal invocation"}, {"a": "differs"}),
+        ({"a": "threw TypeError: Illegal invocations"}, {"a": "threw TypeError: Illegal invocation"}, {"a": "words"}),
+        ({"a": "promise threw TypeError: a"}, {"a": "threw RangeError: b"}, {"a": "words"}),
+        ({"a": "threw TypeError: a"}, {"a": "promise of 1"}, {"a": "differs"}),
     ],
 )
 async def test_apart(upstream: dict[str, str], ours: dict[str, str], found: dict[str, str]) -> None:

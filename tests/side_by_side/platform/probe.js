@@ -57,6 +57,7 @@ async (subject) => {
     if (!isObject(value)) return Object.is(value, -0) ? '-0' : typeof value === 'bigint' ? `${value}n` : cut(String(value))
     if (ArrayBuffer.isView(value)) return `${tag(value)} ${cut(String(value))}`
     if (value instanceof ArrayBuffer) return `ArrayBuffer ${cut(String(new Uint8Array(value)))}`
+    if (typeof value.next === 'function' && typeof value[Symbol.iterator] === 'function') return 'an iterator'
     const parent = Object.getPrototypeOf(value)
     if (parent === Object.prototype || parent === null || Array.isArray(value)) {
       try {
@@ -93,7 +94,7 @@ async (subject) => {
   const own = (value) => Reflect.ownKeys(value).filter(
     (key) => !['length', 'name', 'prototype', 'constructor', 'arguments', 'caller'].includes(key) &&
       !(typeof key === 'symbol' && MARKS.test(key.description)) &&
-      !skipped.has(label(key)),
+      !(typeof key === 'string' && key.startsWith('_')) && !skipped.has(label(key)),
   )
   const receivers = (prototype) => ({
     'undefined': () => undefined,

@@ -15,7 +15,8 @@ from side_by_side.corpus import Case
 HERE = Path(__file__).parent
 
 #: ``absent``: upstream has it, ours has not. ``extra``: the other way. ``differs``: both have it, not the same.
-Apart = Literal["absent", "differs", "extra"]
+#: ``words``: both refuse, and do not say the same.
+Apart = Literal["absent", "differs", "extra", "words"]
 
 
 class Exemption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"apart": "is"}):
@@ -206,15 +207,19 @@ def apart(upstream: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, Dif
         elif theirs is None or (theirs.startswith(_NO_MODULE) and not mine.startswith(_NO_MODULE)):
             found[name] = Difference("extra", theirs or "", mine)
         else:
-            found[name] = Difference("differs", theirs, mine)
+            refused = _REFUSAL.match(theirs) and _REFUSAL.match(mine)
+            found[name] = Difference("words" if refused else "differs", theirs, mine)
     return found
+
+
+_REFUSAL = re.compile(r"(?:promise )?threw ")
 
 
 def differing(upstream: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, Difference]:
     """Where two answers to misuse are not the same. That one side has not got a member is for the survey to tell."""
     found = apart(upstream, ours)
     assert len(found) < len(upstream), "nothing that is asked of it is the same"
-    return {name: it for name, it in found.items() if it.apart == "differs"}
+    return {name: it for name, it in found.items() if it.apart in ("differs", "words")}
 
 
 def _canonical(text: str | None) -> str | None:
@@ -230,7 +235,7 @@ def _under(name: str, found: Mapping[str, Difference]) -> bool:
     at = name.find(".")
     while at >= 0:
         owner = found.get(name[:at])
-        if owner is not None and owner.apart != "differs":
+        if owner is not None and owner.apart in ("absent", "extra"):
             return True
         at = name.find(".", at + 1)
     return False

@@ -17,7 +17,7 @@ async (MODULES) => {
   // workerd's own marks on its classes, for its inspector, and the list of its compatibility flags.
   const MARKS = new Set([
     'cloudflare:internal-class', 'kResourceTypeInspect', 'state', 'supportsBYOB', 'expectsBytes', 'length', 'immutable',
-    'kIsBuffer',
+    'kIsBuffer', 'kCapture', 'kScheduler',
   ])
   // What begins with an underscore is nobody's business, in Node as well.
   const isIgnored = (key) => (typeof key === 'symbol' ? MARKS.has(key.description) : /^(_|compatibilityFlags$)/.test(key))
@@ -106,6 +106,11 @@ async (MODULES) => {
   for (const name of names) describe(name, globalThis[name], 3)
   found.globalThis = `${kindOf(globalThis)}`
 
+  const namespaces = []
+  const isSame = (one, other) => {
+    const keys = Object.keys(one)
+    return keys.length === Object.keys(other).length && keys.every((key) => Object.is(one[key], other[key]))
+  }
   for (const specifier of MODULES) {
     const name = specifier.includes(':') ? specifier : `'${specifier}'`
     let exported
@@ -119,7 +124,14 @@ async (MODULES) => {
       found[name] = `= ${known.get(exported)}`
       continue
     }
+    // Two namespaces of the same exports are one module to a program.
+    const twin = namespaces.find(([, other]) => isSame(exported, other))
+    if (twin !== undefined) {
+      found[name] = `= ${twin[0]}`
+      continue
+    }
     known.set(exported, name)
+    namespaces.push([name, exported])
     found[name] = 'module'
     const { default: whole, ...named } = exported
     for (const key of Object.keys(named)) if (!isIgnored(key)) describe(`${name}.${key}`, named[key], 3)
