@@ -53,7 +53,7 @@ const BUNDLES = {
   // The harness keeps its lines: its frames are read when something goes wrong.
   harness: {
     entry: "src/harness/index.js",
-    wrap: ['(() => { "use strict";', "return bundle.default; })()\n//# sourceURL=platform:harness.js"],
+    wrap: ['(() => { "use strict";', "return bundle.default; })()\n//# sourceURL=platform:core.js"],
   },
   // The reader is mostly acorn, and every worker pays for parsing it once.
   reader: { entry: "src/reader/index.js", minify: true },

@@ -135,7 +135,9 @@ const configure = (config) => {
     const value = connector ? tools.connector(name) : tools.namespace(name, hasThen)
     defineProperty(spaces, name, { __proto__: null, value, enumerable: true })
   }
-  const realm = config.chunks ? createRealm(timers, config.env, config.outbound ? tools.outbound : undefined) : undefined
+  const outbound = config.outbound ? tools.outbound : undefined
+  const end = (error) => fail(PROGRAM, describeThrown(error))
+  const realm = config.chunks ? createRealm(timers, config.env, outbound, end) : undefined
   if (realm !== undefined) define('__chunk__', (name, install) => void (realm.exports[name] = install(realm)))
   start = (wrapper, links) => {
     start = undefined

@@ -38,7 +38,7 @@ const randomFill = (view) => {
   }
 }
 
-export const createRealm = (timers, env, outbound) => {
+export const createRealm = (timers, env, outbound, end) => {
   const modules = { __proto__: null }
   return {
     __proto__: null,
@@ -48,6 +48,8 @@ export const createRealm = (timers, env, outbound) => {
     primordials,
     exports: { __proto__: null },
     env: () => env,
+    // Ends the run: it fails with this error. Whatever the program does from here on has no effect.
+    end,
     // undefined: the network is blocked. Else a function of { method, url, headers, body, redirect } that answers
     // { promise, cancel }; the promise is of { status, statusText, headers, body, url, redirected }.
     outbound,

@@ -229,7 +229,7 @@ const ENCODINGS = {
 
 // undefined for a name that is none.
 export const findEncoding = (name) => {
-  const text = String(name)
+  const text = `${name}`
   return ENCODINGS[text] ?? ENCODINGS[text.toLowerCase()]
 }
 

@@ -166,7 +166,6 @@ export default function install(realm) {
   }
 
   const statics = {
-    poolSize: 0,
     from(value, encodingOrOffset, length) { return from(value, encodingOrOffset, length) },
     of(...items) {
       const made = create(items.length)
@@ -234,9 +233,10 @@ export default function install(realm) {
   const write = (name, encoding) => named(name, { m(value, offset, length) {
     offset ??= 0
     validateInteger(offset, 'offset', 0, this.length)
-    length ??= this.length - offset
+    // As upstream: without a length the whole buffer is asked for, which only fits at its beginning.
+    length ??= this.length
     validateInteger(length, 'length', 0, this.length - offset)
-    return encoding.write(String(value), this, offset, length)
+    return encoding.write(`${value}`, this, offset, length)
   } }.m)
 
   const needle = (value, encoding) => {
@@ -308,7 +308,7 @@ export default function install(realm) {
       let from = start === undefined || !(start > 0) ? 0 : Math.trunc(start)
       const to = end === undefined || end > this.length ? this.length : Math.trunc(end)
       if (from >= this.length || !(to > from)) return ''
-      if (encoding === undefined || encoding === '') encoding = 'utf8'
+      if (encoding === undefined || `${encoding}` === '') encoding = 'utf8'
       return encodingNamed(encoding).slice(this, from, to)
     },
     equals(b) {
@@ -361,7 +361,7 @@ export default function install(realm) {
     write(string, offset, length, encoding) {
       let from = 0
       let room = this.length
-      if (typeof offset === 'string') encoding = offset
+      if (typeof offset === 'string' && length === undefined) encoding = offset
       else if (offset !== undefined) {
         validateInteger(offset, 'offset', 0, this.length)
         from = offset
@@ -373,7 +373,7 @@ export default function install(realm) {
         }
       }
       const chosen = encoding === undefined ? utf8 : encodingNamed(encoding)
-      return chosen.write(String(string), this, from, room)
+      return chosen.write(`${string}`, this, from, room)
     },
     toJSON() { return { type: 'Buffer', data: Array.prototype.slice.call(this) } },
     slice(start, end) {
@@ -399,10 +399,9 @@ export default function install(realm) {
     fill(value, offset, end, encoding) { return fillBytes(this, value, offset, end, encoding) },
   })
 
-  const show = (target, name, value) => {
-    Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true })
-  }
-  for (const name of Object.keys(statics)) show(Buffer, name, statics[name])
+  // Assigned, not defined: they are to be enumerable.
+  Object.defineProperty(Buffer, 'poolSize', { value: 0, writable: false, enumerable: true, configurable: true })
+  Object.assign(Buffer, statics)
   for (const name of ['parent', 'offset']) {
     const key = name === 'parent' ? 'buffer' : 'byteOffset'
     Object.defineProperty(prototype, name, {
@@ -410,9 +409,9 @@ export default function install(realm) {
     })
   }
   for (const name of Object.keys(methods)) {
-    show(prototype, name, methods[name])
-    if (name === 'toString') show(prototype, 'toLocaleString', methods[name])
-    if (name === 'slice') for (const [other, method] of numberMethods(errors)) show(prototype, other, method)
+    prototype[name] = methods[name]
+    if (name === 'toString') prototype.toLocaleString = methods[name]
+    if (name === 'slice') for (const [other, method] of numberMethods(errors)) prototype[other] = method
   }
   Object.defineProperty(prototype, custom, {
     value: methods.inspect, writable: true, enumerable: true, configurable: true,

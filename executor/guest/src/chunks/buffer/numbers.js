@@ -4,11 +4,11 @@ const scratch = new DataView(new ArrayBuffer(8))
 const scratchBytes = new Uint8Array(scratch.buffer)
 
 export const numberMethods = (errors) => {
-  const { rangeError, outOfRange, validateInteger, invalidArgType, named } = errors
+  const { rangeError, outOfRange, validateInteger, invalidArgType } = errors
   const methods = []
   // `aliases` are the same function under other names.
-  const add = (names, method) => {
-    for (const name of names) methods.push([name, method])
+  const add = (names, holder) => {
+    for (const name of names) methods.push([name, holder[names[0]]])
   }
 
   const refuse = (value, last, name) => {
@@ -57,19 +57,19 @@ export const numberMethods = (errors) => {
   const fixed = (size, isSigned, little) => {
     const kind = (isSigned ? 'Int' : 'UInt') + 8 * size + (size === 1 ? '' : little ? 'LE' : 'BE')
     const [min, max] = bounds(size, isSigned)
-    add(spellings('read' + kind), named('read' + kind, { m(offset = 0) {
+    add(spellings('read' + kind), { ['read' + kind](offset = 0) {
       checkOffset(this, offset, size)
       const value = get(this, offset, size, little)
       return isSigned ? signed(value, size) : value
-    } }.m))
-    return () => add(spellings('write' + kind), named('write' + kind, { m(value, offset = 0) {
+    } })
+    return () => add(spellings('write' + kind), { ['write' + kind](value, offset = 0) {
       value = +value
       validateInteger(offset, 'offset', 0, this.length)
       checkValue(value, min, max, size)
       checkOffset(this, offset, size)
       // A whole number first: a fraction of a negative one would be carried the wrong way.
       return put(this, Math.trunc(value) || 0, offset, size, little)
-    } }.m))
+    } })
   }
 
   const checkWidth = (width) => {
@@ -79,14 +79,14 @@ export const numberMethods = (errors) => {
 
   const sized = (isSigned, little) => {
     const kind = (isSigned ? 'Int' : 'UInt') + (little ? 'LE' : 'BE')
-    add(spellings('read' + kind), named('read' + kind, { m(offset, byteLength) {
+    add(spellings('read' + kind), { ['read' + kind](offset, byteLength) {
       if (offset === undefined) throw invalidArgType('offset', 'number', offset)
       checkWidth(byteLength)
       checkOffset(this, offset, byteLength)
       const value = get(this, offset, byteLength, little)
       return isSigned ? signed(value, byteLength) : value
-    } }.m))
-    return () => add(spellings('write' + kind), named('write' + kind, { m(value, offset, byteLength) {
+    } })
+    return () => add(spellings('write' + kind), { ['write' + kind](value, offset, byteLength) {
       checkWidth(byteLength)
       value = +value
       const [min, max] = bounds(byteLength, isSigned)
@@ -94,43 +94,45 @@ export const numberMethods = (errors) => {
       checkValue(value, min, max, byteLength)
       checkOffset(this, offset, byteLength)
       return put(this, Math.trunc(value) || 0, offset, byteLength, little)
-    } }.m))
+    } })
   }
 
   const big = (isSigned, little) => {
     const kind = 'Big' + (isSigned ? 'Int' : 'UInt') + '64' + (little ? 'LE' : 'BE')
-    add(spellings('read' + kind), named('read' + kind, { m(offset = 0) {
+    add(spellings('read' + kind), { ['read' + kind](offset = 0) {
+      offset >>>= 0
       checkOffset(this, offset, 8)
       for (let i = 0; i < 8; i++) scratchBytes[i] = this[offset + i]
       return isSigned ? scratch.getBigInt64(0, little) : scratch.getBigUint64(0, little)
-    } }.m))
+    } })
     const [min, max] = isSigned ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n]
     const range = isSigned ? '>= -(2n ** 63n) and < 2 ** 63n' : '>= 0n and < 2n ** 64n'
-    return () => add(spellings('write' + kind), named('write' + kind, { m(value, offset = 0) {
+    return () => add(spellings('write' + kind), { ['write' + kind](value, offset = 0) {
       validateInteger(offset, 'offset', 0, this.length)
       if (value > max || value < min) throw outOfRange('value', range, value)
       checkOffset(this, offset, 8)
       scratch.setBigUint64(0, value & 0xffffffffffffffffn, little)
       for (let i = 0; i < 8; i++) this[offset + i] = scratchBytes[i]
       return offset + 8
-    } }.m))
+    } })
   }
 
   const float = (size, little) => {
     const kind = (size === 4 ? 'Float' : 'Double') + (little ? 'LE' : 'BE')
-    add(['read' + kind], named('read' + kind, { m(offset = 0) {
+    add(['read' + kind], { ['read' + kind](offset = 0) {
       checkOffset(this, offset, size)
       for (let i = 0; i < size; i++) scratchBytes[i] = this[offset + i]
       return size === 4 ? scratch.getFloat32(0, little) : scratch.getFloat64(0, little)
-    } }.m))
-    return () => add(['write' + kind], named('write' + kind, { m(val, offset) {
-      offset ??= 0
+    } })
+    return () => add(['write' + kind], { ['write' + kind](val, offset) {
+      val = +val
+      if (offset === undefined) offset = 0
       checkOffset(this, offset, size)
       if (size === 4) scratch.setFloat32(0, val, little)
       else scratch.setFloat64(0, val, little)
       for (let i = 0; i < size; i++) this[offset + i] = scratchBytes[i]
       return offset + size
-    } }.m))
+    } })
   }
 
   // All readers, then all writers: the order in which upstream's prototype lists them.

@@ -1,6 +1,8 @@
 // node:assert. As upstream's, it is strict under every name.
 import { createMessages } from './message.js'
 
+const custom = Symbol.for('nodejs.util.inspect.custom')
+
 export default function install(realm) {
   const make = () => {
     const { inspect, types } = realm.exports['node-inspect']
@@ -40,6 +42,8 @@ export default function install(realm) {
         hidden('name', 'AssertionError')
       }
       toString() { return this.name + ' [' + this.code + ']: ' + this.message }
+      // Not its two values in all their depth once more.
+      [custom](depth, options) { return inspect(this, { ...options, customInspect: false, depth: 0 }) }
     }
 
     const fail_ = (message, fields, stackStartFn) => {
@@ -56,21 +60,30 @@ export default function install(realm) {
       if (!actual) fail_(message, { actual, expected: true, operator: '==' }, assert)
     }
 
+    const requireBoth = (count) => {
+      if (count < 2) throw typeError('ERR_MISSING_ARGS', 'The "actual" and "expected" arguments must be specified')
+    }
     function strictEqual(actual, expected, message) {
+      // As upstream: what was left out is reported as a difference, if it makes one.
+      if (Object.is(actual, expected)) requireBoth(arguments.length)
       check(Object.is(actual, expected), message, () => notStrictlyEqual(actual, expected), actual, expected, 'strictEqual', strictEqual)
     }
     function notStrictEqual(actual, expected, message) {
+      requireBoth(arguments.length)
       const text = () => 'Expected actual to be strictly unequal to expected'
       check(!Object.is(actual, expected), message, text, actual, expected, 'notStrictEqual', notStrictEqual)
     }
     function deepStrictEqual(actual, expected, message) {
+      requireBoth(arguments.length)
       check(isDeepStrictEqual(actual, expected), message, () => undefined, actual, expected, 'deepStrictEqual', deepStrictEqual)
     }
     function notDeepStrictEqual(actual, expected, message) {
+      requireBoth(arguments.length)
       const text = () => 'Expected actual to not be deeply strictly equal to expected'
       check(!isDeepStrictEqual(actual, expected), message, text, actual, expected, 'notDeepStrictEqual', notDeepStrictEqual)
     }
     function partialDeepStrictEqual(actual, expected, message) {
+      requireBoth(arguments.length)
       const text = () => 'Expected actual to be partially deeply strictly equal to expected'
       const passed = isPartialStrictEqual(actual, expected)
       check(passed, message, text, actual, expected, 'partialDeepStrictEqual', partialDeepStrictEqual)

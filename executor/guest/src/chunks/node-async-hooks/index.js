@@ -2,7 +2,7 @@
 // (a reaction of a promise, a timer, a microtask) is bound to the frame of the moment when it was asked for; the reader
 // writes `snapshot` and `restore` around each `await` of a program that names AsyncLocalStorage.
 import { publish } from '../shape.js'
-import { badArgument, badConstructorArgument, illegalInvocation } from '../texts.js'
+import { badArgument, badConstructorArgument, illegalInvocation, isDictionary } from '../texts.js'
 
 const { apply } = Reflect
 const isObject = (value) => typeof value === 'object' && value !== null
@@ -81,8 +81,9 @@ export default function install(realm) {
       return frame?.has(state) ? frame.get(state) : state.otherwise
     }
 
-    enterWith() {
+    enterWith(...args) {
       storeOf(this)
+      if (args.length === 0) throw badArgument('enterWith', 'AsyncLocalStorage', 1, 'Value')
       throw new Error('asyncLocalStorage.enterWith() is not implemented')
     }
 
@@ -94,7 +95,7 @@ export default function install(realm) {
     get name() { return storeOf(this).name }
 
     static bind(callback) {
-      if (typeof callback !== 'function') throw badArgument('bind', 'AsyncLocalStorage', 1, 'function')
+      if (typeof callback !== 'function') throw badArgument('bind', 'AsyncLocalStorage', 1, 'Function')
       return bind(callback)
     }
 
@@ -116,6 +117,11 @@ export default function install(realm) {
   class ResourceInner {
     #frame = { __proto__: null, frame }
 
+    constructor(type, options) {
+      void `${type}`
+      if (!isDictionary(options)) throw badConstructorArgument('AsyncResource', 2, 'Options')
+    }
+
     asyncId() { return captureOf(this), 0 }
     triggerAsyncId() { return captureOf(this), 0 }
     emitDestroy() { void captureOf(this) }
@@ -130,7 +136,7 @@ export default function install(realm) {
     bind(...args) {
       const captured = captureOf(this)
       const [callback, thisArg] = args
-      if (typeof callback !== 'function') throw badArgument('bind', 'AsyncResource', 1, 'function')
+      if (typeof callback !== 'function') throw badArgument('bind', 'AsyncResource', 1, 'Function')
       const hasThis = args.length > 1
       return Object.defineProperty(function (...rest) {
         return within(captured.frame, callback, hasThis ? thisArg : this, rest)
@@ -153,11 +159,14 @@ export default function install(realm) {
 
   realm.lazyModule('async_hooks', () => {
     activate()
+    const AsyncLocalStorage = publish(LocalStorageInner, 'AsyncLocalStorage')
+    // An accessor like the others, although functions have a `name` too.
+    Object.defineProperty(AsyncLocalStorage.prototype, 'name', { enumerable: true })
     return {
-      AsyncLocalStorage: publish(LocalStorageInner, 'AsyncLocalStorage'),
+      AsyncLocalStorage,
       AsyncResource,
       executionAsyncId() { return 0 },
-      executionAsyncResource() { return {} },
+      executionAsyncResource() { return { __proto__: null } },
       triggerAsyncId() { return 0 },
       createHook() {
         return Object.create({

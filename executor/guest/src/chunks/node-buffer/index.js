@@ -9,8 +9,8 @@ export default function install(realm) {
     // Upstream's are bound to the global object.
     const globalAtob = realm.global.atob
     const globalBtoa = realm.global.btoa
-    const atob = named('atob', (input) => globalAtob.call(realm.global, input))
-    const btoa = named('btoa', (input) => globalBtoa.call(realm.global, input))
+    const atob = named('atob', (...args) => globalAtob.apply(realm.global, args))
+    const btoa = named('btoa', (...args) => globalBtoa.apply(realm.global, args))
 
     const requireBytes = (value, name) => {
       if (isBytes(value)) return value
@@ -48,7 +48,7 @@ export default function install(realm) {
         throw new Error('Unable to transcode buffer due to unsupported encoding')
       }
       const bytes = new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
-      if (from === 'utf8' && !isUtf8(bytes)) throw new Error('Unable to transcode buffer')
+      if (from === 'utf8' && to === 'utf16le' && !isUtf8(bytes)) throw new Error('Unable to transcode buffer')
       let text = findEncoding(from === 'ascii' ? 'latin1' : from).slice(bytes, 0, bytes.length)
       const highest = to === 'ascii' ? 127 : to === 'latin1' ? 255 : 0x10ffff
       if (highest < 0x10ffff) {

@@ -62,6 +62,10 @@ const shallow = (value) => {
   }
 }
 
+// The whole of a value, once the chunk that can show it is there.
+let inspectWhole = shallow
+export const setInspect = (inspect) => { inspectWhole = inspect }
+
 const received = (value) => {
   if (value === undefined || value === null) return ' Received ' + value
   if (typeof value === 'function' && value.name) return ' Received function ' + value.name
@@ -125,7 +129,7 @@ export const invalidArgType = (name, expected, actual) => {
 }
 
 const invalidValue = (make) => (name, value, reason = 'is invalid') => {
-  let text = shallow(value)
+  let text = inspectWhole(value)
   if (text.length > 128) text = text.slice(0, 128) + '...'
   const kind = name.includes('.') ? 'property' : 'argument'
   return make('ERR_INVALID_ARG_VALUE', 'The ' + kind + " '" + name + "' " + reason + '. Received ' + text)
@@ -158,7 +162,7 @@ export const outOfRange = (name, range, value) => {
     text = String(value)
     if (value > 2n ** 32n || value < -(2n ** 32n)) text = separated(text)
     text += 'n'
-  } else text = shallow(value)
+  } else text = inspectWhole(value)
   return new OutOfRange('The value of "' + name + '" is out of range. It must be ' + range + '. Received ' + text)
 }
 
@@ -217,7 +221,7 @@ export const named = (name, method) => Object.defineProperty(method, 'name', { v
 
 export default function install() {
   return {
-    named, escapeText, quote, separated, typeError, rangeError, plainError, invalidArgType, invalidArgValue, invalidArgValueRange, errorClass,
+    setInspect, named, escapeText, quote, separated, typeError, rangeError, plainError, invalidArgType, invalidArgValue, invalidArgValueRange, errorClass,
     outOfRange, validateString, validateFunction, validateBoolean, validateObject, validateArray, validateNumber,
     validateInteger, validateOneOf, validateAbortSignal, abortError,
   }

@@ -3,7 +3,7 @@ export default function install(realm) {
   const make = () => {
     const {
       abortError, errorClass, invalidArgType, outOfRange, validateAbortSignal, validateBoolean, validateFunction,
-      validateInteger,
+      validateInteger, validateObject,
     } = realm.exports['node-errors']
     const { inspect } = realm.exports['node-inspect']
     const UnhandledError = errorClass('ERR_UNHANDLED_ERROR')
@@ -104,7 +104,7 @@ export default function install(realm) {
         existing.warned = true
         realm.global.console.log(
           'Possible EventEmitter memory leak detected. ' + existing.length + ' ' + String(type) + ' listeners added to ' +
-          inspect(emitter, { depth: -1 }) + '. Use emitter.setMaxListeners() to increase limit',
+          'an EventEmitter. Use emitter.setMaxListeners() to increase limit',
         )
       }
       return emitter
@@ -255,6 +255,7 @@ export default function install(realm) {
     }
 
     async function once(emitter, name, options = {}) {
+      validateObject(options, 'options')
       const { signal } = options
       validateAbortSignal(signal, 'options.signal')
       if (signal?.aborted) throw abortError({ cause: signal.reason })
@@ -361,15 +362,15 @@ export default function install(realm) {
     }
 
     function getEventListeners(emitterOrTarget, type) {
-      if (typeof emitterOrTarget?.listeners === 'function') return emitterOrTarget.listeners(type)
+      if (typeof emitterOrTarget.listeners === 'function') return emitterOrTarget.listeners(type)
       const found = isEventTarget(emitterOrTarget) ? realm.exports.events?.listenersOf?.(emitterOrTarget, type) : undefined
       if (isEventTarget(emitterOrTarget)) return found ?? []
       throw invalidArgType('emitter', ['EventEmitter', 'EventTarget'], emitterOrTarget)
     }
 
     function getMaxListeners(emitterOrTarget) {
-      if (typeof emitterOrTarget?.getMaxListeners === 'function') return maxOf(emitterOrTarget)
-      return emitterOrTarget?.[maxTargets] ?? defaultMax
+      const own = emitterOrTarget._maxListeners
+      return own ?? emitterOrTarget[maxTargets] ?? defaultMax
     }
 
     function setMaxListeners(n = defaultMax, ...targets) {

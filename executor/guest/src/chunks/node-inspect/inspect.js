@@ -449,7 +449,7 @@ export const createInspect = (errors, builtins) => {
     }
     return property(ctx, value, level, key, OBJECT, { value: shown, enumerable: true })
   })
-  const PAIRS = ['URLSearchParams', 'Headers', 'FormData']
+  const PAIRS = ['URLSearchParams', 'Headers', 'FormData', 'MIMEParams']
   const formatPairs = (name, pairs) => (ctx, value, level) => {
     const output = within(ctx, () => pairs.slice(0, limited(ctx, pairs.length)).map(([key, item]) => (
       formatValue(ctx, key, level) + ' => ' + formatValue(ctx, item, level)
@@ -770,6 +770,10 @@ export const createInspect = (errors, builtins) => {
     return text
   }
 
+  // A regular expression that is compiled at the end of the stack fails in words of its own.
+  const isStackOverflow = (error) => (error instanceof RangeError || error instanceof SyntaxError) &&
+    (error.message.endsWith('Maximum call stack size exceeded') || error.message.endsWith('Stack overflow'))
+
   const userOptions = (ctx) => {
     const options = { stylize: ctx.stylize }
     for (const key of Object.keys(DEFAULTS)) options[key] = ctx[key]
@@ -814,13 +818,16 @@ export const createInspect = (errors, builtins) => {
       }
       return ctx.stylize('[Circular *' + index + ']', 'special')
     }
+    const { indentation } = ctx
+    const open = ctx.seen.length
     try {
       return formatRaw(ctx, value, level, typed)
     } catch (error) {
-      if (!(error instanceof RangeError) || !/call stack/.test(error.message)) throw error
-      // Deeper than the engine's stack.
+      if (!isStackOverflow(error)) throw error
+      // Where even this does not fit on the stack, the next one up says it.
+      ctx.indentation = indentation
+      ctx.seen.length = open
       const name = prefix(constructorName(value, ctx, level), '', 'Object').slice(0, -1)
-      ctx.seen.length = 0
       return ctx.stylize('[' + name + ': Inspection interrupted prematurely. Maximum call stack size exceeded.]', 'special')
     }
   }
@@ -902,7 +909,6 @@ export const createInspect = (errors, builtins) => {
       if (parts.target === null) return true
       value = parts.target
     }
-    if (typeof value[Symbol.toPrimitive] === 'function') return false
     if (typeof value.toString !== 'function') return true
     if (hasOwn(value, 'toString')) return false
     let owner = value

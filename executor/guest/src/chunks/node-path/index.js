@@ -60,9 +60,9 @@ const windowsRootEnd = (path) => {
 }
 
 const create = ({ validateString, validateObject }) => {
-  const shared = (kind, sep, isSep, rootEnd, prefixEnd) => ({
+  const shared = ({ kind, sep, suffixName, isSep, rootEnd, prefixEnd }) => ({
     basename(path, suffix) {
-      if (suffix !== undefined) validateString(suffix, 'ext')
+      if (suffix !== undefined) validateString(suffix, suffixName)
       validateString(path, 'path')
       if (suffix !== undefined && suffix !== '' && suffix === path) return ''
       const { begin, end } = lastSegment(path, prefixEnd(path), isSep)
@@ -98,7 +98,11 @@ const create = ({ validateString, validateObject }) => {
     },
   })
 
-  const posixShared = shared('posix', '/', isSlash, (path) => (path[0] === '/' ? 1 : 0), () => 0)
+  const posixShared = shared({
+    kind: 'posix', sep: '/', suffixName: 'ext', isSep: isSlash,
+    rootEnd: (path) => (path[0] === '/' ? 1 : 0),
+    prefixEnd: () => 0,
+  })
   const posix = {
     resolve(...paths) {
       let whole = ''
@@ -152,8 +156,11 @@ const create = ({ validateString, validateObject }) => {
     posix: null,
   }
 
-  const prefixEnd = (path) => (isDrive(path) ? 2 : 0)
-  const win32Shared = shared('win32', '\\', isEither, windowsRootEnd, prefixEnd)
+  const win32Shared = shared({
+    kind: 'win32', sep: '\\', suffixName: 'suffix', isSep: isEither,
+    rootEnd: windowsRootEnd,
+    prefixEnd: (path) => (isDrive(path) ? 2 : 0),
+  })
   const lower = (text) => text.toLowerCase()
   const win32 = {
     resolve(...paths) {
@@ -219,7 +226,7 @@ const create = ({ validateString, validateObject }) => {
       const whole = win32.resolve(path)
       if (whole.length <= 2) return path
       if (whole.startsWith('\\\\')) return /^\\\\[?.]/.test(whole) ? whole : '\\\\?\\UNC\\' + whole.slice(2)
-      return isDrive(whole) && whole[2] === '\\' ? '\\\\?\\' + whole : path
+      return isDrive(whole) && whole[2] === '\\' ? '\\\\?\\' + whole : whole
     },
     dirname(path) {
       validateString(path, 'path')

@@ -42,7 +42,7 @@ export default function install(realm) {
     }
 
     function StringDecoder(encoding) {
-      const chosen = encodingNamed(encoding || 'utf8')
+      const chosen = encodingNamed(`${encoding || ''}` === '' ? 'utf8' : encoding)
       const { name } = chosen
       states.set(this, { encoding: chosen, held: new Uint8Array(0), whole: 0 })
       this.encoding = name

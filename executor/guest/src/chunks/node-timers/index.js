@@ -114,12 +114,12 @@ export default function install(realm) {
     Object.defineProperty(promises.setTimeout, 'length', { value: 2 })
     class Scheduler {
       yield() { return promises.setImmediate() }
-      wait(delay, options) { return realm.global.scheduler.wait(delay, options) }
+      wait(...args) { return realm.global.scheduler.wait(...args) }
     }
     promises.scheduler = new Scheduler()
 
     const timers = {
-      promises: { ...promises },
+      promises: Object.assign({ __proto__: null }, promises),
       setTimeout(callback, after, ...args) {
         validateFunction(callback, 'callback')
         return new Timeout(callback, after, args, false, true)
@@ -130,7 +130,15 @@ export default function install(realm) {
         if (typeof callback !== 'function') throw badArgument('setImmediate', 'TimersUtil', 1, 'function')
         return setImmediate(bound(callback), ...rest)
       }),
-      clearImmediate: named('clearImmediate', (...args) => clearImmediate(...args)),
+      clearImmediate: named('clearImmediate', (...args) => {
+        try {
+          clearImmediate(...args)
+        } catch {
+          throw badArgument('clearImmediate', 'TimersUtil', 1, 'Immediate')
+        }
+        // The global function takes no argument for an error only if there is one.
+        if (args.length === 0) throw badArgument('clearImmediate', 'TimersUtil', 1, 'Immediate')
+      }),
       setInterval(callback, repeat, ...args) {
         validateFunction(callback, 'callback')
         return new Timeout(callback, repeat, args, true, true)
@@ -140,6 +148,8 @@ export default function install(realm) {
       unenroll(timer) { clear(timer) },
       enroll(item, msecs) { throw new Error('Not implemented. Please use setTimeout() instead.') },
     }
+    // As a namespace object looks.
+    Object.defineProperty(timers.promises, Symbol.toStringTag, { value: 'Module' })
     return { timers, Timeout, promises }
   }
   let made

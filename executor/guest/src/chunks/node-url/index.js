@@ -11,7 +11,7 @@ export default function install(realm) {
     const querystring = realm.findModule('querystring')
 
     const hostOf = (domain) => {
-      const text = String(domain)
+      const text = `${domain}`
       if (/[\0\t\n\r #%/:<>?@\\^|]/.test(text) && !/^\[.*\]$/.test(text)) return ''
       const url = URL.parse('ws://' + text)
       return url === null ? '' : url.hostname

@@ -5,7 +5,7 @@ const customPromisify = Symbol.for('nodejs.util.promisify.custom')
 
 export default function install(realm) {
   const make = () => {
-    const { inspect, format, formatWithOptions, stripAnsi, types: tests } = realm.exports['node-inspect']
+    const { inspect, format, formatWithOptions, platformClasses, stripAnsi, types: tests } = realm.exports['node-inspect']
     const { isDeepStrictEqual } = realm.exports['node-compare']
     const {
       errorClass, invalidArgType, invalidArgValue, named, validateAbortSignal, validateFunction, validateString,
@@ -86,9 +86,8 @@ export default function install(realm) {
       Object.setPrototypeOf(ctor.prototype, superCtor.prototype)
     }
 
-    function debuglog(set) {
-      const name = String(set).toUpperCase()
-      const logger = (...args) => console.error(name + ': ' + format(...args) + '\n')
+    function debuglog(set, callback) {
+      const logger = (...args) => console.error(`${set}`.toUpperCase() + ': ' + format(...args) + '\n')
       return Object.defineProperty(logger, 'enabled', { get: () => true, enumerable: true, configurable: true })
     }
 
@@ -142,22 +141,26 @@ export default function install(realm) {
     })
 
     const FRAME = /^\s*at (?:(.*?) \()?(.*?):(\d+):(\d+)\)?$/
-    function getCallSites() {
+    function getCallSites(frameCount) {
+      const count = frameCount === undefined ? 200 : Math.trunc(+frameCount)
+      if (!(count >= 1 && count <= 200)) throw new Error('Frame count should be between 1 and 200 inclusive.')
       const holder = {}
       Error.captureStackTrace(holder, getCallSites)
       const sites = []
       for (const line of String(holder.stack).split('\n')) {
         const match = FRAME.exec(line)
-        if (match === null) continue
+        if (match === null || match[2].startsWith('platform:')) continue
         const [, functionName = '', scriptName, lineNumber, column] = match
         sites.push({ functionName, scriptName, lineNumber: +lineNumber, columnNumber: +column, column: +column })
       }
-      return sites
+      // As upstream, from the caller's caller on.
+      return sites.slice(1, count + 1)
     }
     Object.defineProperty(getCallSites, 'length', { value: 0 })
 
     const { TextEncoder, TextDecoder } = realm.global
     const { MIMEType, MIMEParams } = createMime()
+    platformClasses.add('MIMEType').add('MIMEParams')
     return {
       types, callbackify, promisify, inspect, format, formatWithOptions,
       stripVTControlCharacters(str) {
@@ -167,7 +170,7 @@ export default function install(realm) {
       inherits,
       _extend(target, source) { return source === null || typeof source !== 'object' ? target : Object.assign(target, source) },
       MIMEParams, MIMEType,
-      toUSVString(input) { return String(input).toWellFormed() },
+      toUSVString(input) { return input.toWellFormed() },
       log(...args) { console.log('%s - %s', timestamp(), format(...args)) },
       aborted,
       debuglog,
@@ -181,7 +184,7 @@ export default function install(realm) {
       parseEnv, styleText,
       transferableAbortController: missing('transferableAbortController'),
       transferableAbortSignal: missing('transferableAbortSignal'),
-      getCallSite: getCallSites,
+      getCallSite: named('getCallSites', (...args) => getCallSites(...args)),
       getCallSites,
       isDeepStrictEqual(value1, value2) { return isDeepStrictEqual(value1, value2) },
       _errnoException: absent('_errnoException'),

@@ -1,6 +1,7 @@
 // MIMEType and MIMEParams, with the parsing and serialising of the MIME Sniffing Standard.
 
 import { publish } from '../shape.js'
+import { badArgument } from '../texts.js'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const QUOTABLE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
@@ -8,23 +9,34 @@ const trim = (text) => text.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')
 const trimEnd = (text) => text.replace(/[\t\n\r ]+$/, '')
 
 export const createMime = () => {
-  const custom = Symbol.for('nodejs.util.inspect.custom')
   const invalid = (what) => new TypeError('Not a valid MIME ' + what)
+
+  const keyOf = (method, args) => {
+    if (args.length === 0) throw badArgument(method, 'MIMEParams', 1, 'string')
+    return `${args[0]}`.toLowerCase()
+  }
+
+  const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()))
+  const iterate = (kind, items) => Object.create(iteratorPrototype, {
+    next: { value: { next: () => items.next() }.next, configurable: true },
+    [Symbol.toStringTag]: { value: kind + 'Iterator', configurable: true },
+  })
 
   class MIMEParams {
     #map = new Map()
-    delete(name) { this.#map.delete(String(name).toLowerCase()) }
-    get(name) { return this.#map.get(String(name).toLowerCase()) ?? null }
-    has(name) { return this.#map.has(String(name).toLowerCase()) }
-    set(name, value) {
-      const key = String(name).toLowerCase()
-      const text = String(value)
+    delete(...args) { this.#map.delete(keyOf('delete', args)) }
+    get(...args) { return this.#map.get(keyOf('get', args)) ?? null }
+    has(...args) { return this.#map.has(keyOf('has', args)) }
+    set(...args) {
+      const key = keyOf('set', args)
+      if (args.length === 1) throw badArgument('set', 'MIMEParams', 2, 'string')
+      const text = `${args[1]}`
       if (!TOKEN.test(key)) throw invalid('parameter')
       this.#map.set(key, text)
     }
-    entries() { return this.#map.entries() }
-    keys() { return this.#map.keys() }
-    values() { return this.#map.values() }
+    entries() { return iterate('Entry', this.#map.entries()) }
+    keys() { return iterate('Key', this.#map.keys()) }
+    values() { return iterate('Value', this.#map.values()) }
     toString() {
       let text = ''
       for (const [name, value] of this.#map) {
@@ -34,10 +46,7 @@ export const createMime = () => {
       return text
     }
     toJSON() { return this.toString() }
-    [Symbol.iterator]() { return this.#map.entries() }
-    [custom](depth, options, inspect) {
-      return 'MIMEParams(' + this.#map.size + ') ' + inspect(this.#map, options).replace(/^Map\(\d+\) /, '')
-    }
+    [Symbol.iterator]() { return iterate('Entry', this.#map.entries()) }
   }
 
   // `text` begins after the first ';'.
@@ -87,7 +96,7 @@ export const createMime = () => {
         throw new TypeError("Failed to construct 'MIMEType': constructor parameter 1 is not of type 'string'.")
       }
       const [input] = args
-      const text = trim(String(input))
+      const text = trim(`${input}`)
       const slash = text.indexOf('/')
       const semicolon = text.indexOf(';')
       const type = slash === -1 ? '' : text.slice(0, slash)
@@ -99,13 +108,13 @@ export const createMime = () => {
     }
     get type() { return this.#type }
     set type(value) {
-      if (!TOKEN.test(String(value))) throw invalid('type')
-      this.#type = String(value).toLowerCase()
+      if (!TOKEN.test(`${value}`)) throw invalid('type')
+      this.#type = `${value}`.toLowerCase()
     }
     get subtype() { return this.#subtype }
     set subtype(value) {
-      if (!TOKEN.test(String(value))) throw invalid('subtype')
-      this.#subtype = String(value).toLowerCase()
+      if (!TOKEN.test(`${value}`)) throw invalid('subtype')
+      this.#subtype = `${value}`.toLowerCase()
     }
     get essence() { return this.#type + '/' + this.#subtype }
     get params() { return this.#params }
@@ -114,10 +123,6 @@ export const createMime = () => {
       return this.essence + (params === '' ? '' : ';' + params)
     }
     toJSON() { return this.toString() }
-    [custom](depth, options, inspect) {
-      const { type, subtype, essence, params } = this
-      return 'MIMEType ' + inspect({ type, subtype, essence, params }, options)
-    }
   }
   return { MIMEType: publish(MIMEType, 'MIMEType'), MIMEParams: publish(MIMEParams, 'MIMEParams') }
 }

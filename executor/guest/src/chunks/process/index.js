@@ -41,7 +41,6 @@ export default function install(realm) {
     if (shown !== undefined) values[key] = shown
   }
 
-  let env = makeEnv(values)
   const microtask = async (callback, args) => {
     await undefined
     try {
@@ -55,16 +54,15 @@ export default function install(realm) {
     nextTick(callback, ...args) {
       void microtask(realm.exports['node-async-hooks']?.bind(callback) ?? callback, args)
     },
-    get env() { return env },
-    set env(replacement) { env = makeEnv({ ...replacement }) },
+    env: makeEnv(values),
     exit(code) {
       const status = code ?? 0
       const error = new Error('The Node.js process.exit(' + status + ') API was called. Canceling the request.')
-      realm.end?.(error)
+      realm.end(error)
       throw error
     },
     getBuiltinModule(id) {
-      const found = realm.findModule(String(id).replace(/^node:/, ''))
+      const found = realm.findModule(`${id}`.replace(/^node:/, ''))
       return found?.default ?? found
     },
     platform: 'linux',

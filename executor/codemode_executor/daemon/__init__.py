@@ -1,0 +1,1 @@
+"""The engine behind a WebSocket: ``codemode-executor serve``."""

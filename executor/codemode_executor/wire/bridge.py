@@ -1,0 +1,344 @@
+"""Messages between the daemon and its clients: ``docs/protocol.md`` as types.
+
+A frame holds messages, a message one or two lines: a header, which is a JSON object with the tag ``t``, and for some
+types a payload, which neither end parses for the other. Headers are read here, payloads only cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final, Literal, TypeGuard
+
+import msgspec
+
+from ..contract import Bound, ModuleKind, Usage
+from ..limits import Limits
+
+#: Name and version of the WebSocket subprotocol.
+PROTOCOL: Final = "codemode-executor.v1"
+#: What a token is preceded by where it is offered as a second subprotocol.
+TOKEN_PREFIX: Final = "codemode-executor.token."
+
+#: Messages in one frame.
+MAX_MESSAGES: Final = 1000
+#: A sender joins messages to frames of this size, in bytes.
+JOIN_BYTES: Final = 256 * 1024
+
+Number = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
+
+#: What kind of function a program called: a declared tool, a connector's method, a function of ``this.env``, ``fetch``.
+CallKind = Literal["tool", "connector", "env", "outbound"]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", omit_defaults=True):
+    pass
+
+
+# --- client to daemon -------------------------------------------------------------------------------------------------
+
+
+class ProviderDeclaration(msgspec.Struct, frozen=True, kw_only=True):
+    """A namespace: the names of its tools, or ``connector``, whose methods have no names in advance."""
+
+    name: str
+    tools: list[str] = []
+    prelude: str = ""
+    connector: bool = False
+
+
+class ModuleDeclaration(msgspec.Struct, frozen=True, kw_only=True):
+    """A module that the program may import; ``data`` is base64. Without a kind, the end of the name says it."""
+
+    name: str
+    source: str
+    kind: ModuleKind | None = None
+
+
+class Run(_Message, tag="run"):
+    """Run ``code``. Payload: ``this.env``, a JSON object.
+
+    Attributes:
+        run: number of the run, larger than all before on this connection.
+        providers: namespaces, in their order.
+        functions: paths in ``this.env`` that the program may call.
+        limits: bounds of the daemon by name, lowered.
+        outbound: who serves ``fetch``; ``None`` if it is blocked.
+        retain: functions in the result become handles.
+        parent: token of the run from whose tool call this one is started; empty if there is none.
+        normalize: do not run it; the result is upstream's normalised text of it.
+    """
+
+    run: Number
+    code: str
+    providers: list[ProviderDeclaration] = []
+    functions: list[str] = []
+    modules: list[ModuleDeclaration] = []
+    limits: dict[str, int | float | None] = {}
+    outbound: Literal["client"] | None = None
+    retain: bool = False
+    parent: str = ""
+    normalize: bool = False
+
+
+class Answer(_Message, tag="answer"):
+    """A call succeeded. Payload: its result, tool JSON or clone text."""
+
+    run: Number
+    call: Number
+
+
+class AnswerError(_Message, tag="answer_error"):
+    """A call failed. All but the numbers are members of the Error that the program gets."""
+
+    run: Number
+    call: Number
+    message: str = ""
+    name: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    code: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    details: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    cause: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class Cancel(_Message, tag="cancel"):
+    """End the run, whatever it does."""
+
+    run: Number
+
+
+class Invoke(_Message, tag="invoke"):
+    """Call a function of a retained run. Payload: clone text of its arguments, an array."""
+
+    run: Number
+    invocation: Number
+    handle: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] | None = None
+
+
+class Release(_Message, tag="release"):
+    """These functions of a retained run will not be called any more."""
+
+    run: Number
+    handles: list[Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]]
+
+
+class Ping(_Message, tag="ping"):
+    """Asks for a ``pong``, on platforms without WebSocket pings."""
+
+    n: int
+
+
+ToDaemon = Run | Answer | AnswerError | Cancel | Invoke | Release | Ping
+
+# --- daemon to client -------------------------------------------------------------------------------------------------
+
+
+class Hello(_Message, tag="hello"):
+    """The first message: the bounds that hold here.
+
+    Attributes:
+        version: of the daemon.
+        protocol: version of the protocol.
+        limits: the widest that a run gets.
+        max_message_bytes: longest frame that the daemon takes.
+        heartbeat_s: between two WebSocket pings.
+        retained_idle_s: how long a retained run lives without a call.
+    """
+
+    version: str
+    protocol: int
+    limits: Limits
+    max_message_bytes: int
+    heartbeat_s: float
+    retained_idle_s: float
+
+
+class Accepted(_Message, tag="accepted"):
+    """A worker takes the run. ``token`` names it as the parent of runs that its tools start."""
+
+    run: int
+    token: str
+
+
+class Refused(_Message, tag="refused"):
+    """Nothing has run. ``retry_after_s``: when it is likely to be taken."""
+
+    run: int
+    code: str
+    message: str
+    retry_after_s: float | None = None
+
+
+class Call(_Message, tag="call"):
+    """The program calls. Payload: its arguments, a JSON array for a tool, else clone text."""
+
+    run: int
+    call: int
+    kind: CallKind
+    provider: str
+    tool: str
+
+
+class CancelCall(_Message, tag="cancel_call"):
+    """Nobody wants the answer to this call any more."""
+
+    run: int
+    call: int
+
+
+class Logs(_Message, tag="logs"):
+    """Lines that the program logged, each ``[level, text]``."""
+
+    run: int
+    lines: list[tuple[str, str]]
+
+
+class Result(_Message, tag="result"):
+    """The program has answered. Payload: clone text."""
+
+    run: int
+    usage: Usage
+    retained: bool = False
+    hint: str = ""
+
+
+class Failed(_Message, tag="error"):
+    """The program failed: ``message`` is the ``error`` of its envelope."""
+
+    run: int
+    message: str
+    usage: Usage
+    name: str = ""
+    stack: str = ""
+    bound: Bound | None = None
+    hint: str = ""
+
+
+class Fault(_Message, tag="fault"):
+    """The machinery failed after it had accepted the run."""
+
+    run: int
+    code: str
+    message: str
+
+
+class Invoked(_Message, tag="invoked"):
+    """A function has answered. Payload: clone text."""
+
+    run: int
+    invocation: int
+
+
+class InvokeFailed(_Message, tag="invoke_failed"):
+    """A function threw, or could not be called."""
+
+    run: int
+    invocation: int
+    code: str
+    message: str
+    name: str = ""
+    stack: str = ""
+
+
+class Over(_Message, tag="over"):
+    """A retained run is over; ``message`` says why its handles are dead."""
+
+    run: int
+    message: str
+
+
+class Draining(_Message, tag="draining"):
+    """No further run is accepted here; one that goes on has ``drain_s`` seconds."""
+
+    drain_s: float
+
+
+class Pong(_Message, tag="pong"):
+    """Answers a ``ping``."""
+
+    n: int
+
+
+ToClient = (
+    Hello
+    | Accepted
+    | Refused
+    | Call
+    | CancelCall
+    | Logs
+    | Result
+    | Failed
+    | Fault
+    | Invoked
+    | InvokeFailed
+    | Over
+    | Draining
+    | Pong
+)
+
+WithPayload = Run | Answer | Invoke | Call | Result | Invoked
+
+_encode = msgspec.json.Encoder().encode
+_decode_to_daemon = msgspec.json.Decoder(ToDaemon).decode
+_SHOWN = 200
+
+
+class BadFrame(ValueError):
+    """A frame is not what the protocol says; the text says where."""
+
+
+def has_payload(message: ToDaemon | ToClient) -> TypeGuard[WithPayload]:
+    """A second line belongs to this message."""
+    return isinstance(message, WithPayload)
+
+
+def encode_message(message: ToDaemon | ToClient, payload: bytes = b"") -> bytes:
+    """The lines of one message, without a line feed at their end.
+
+    Args:
+        message: its header.
+        payload: of one that has one. A line feed in JSON can only be white space, and becomes a blank.
+    """
+    header = _encode(message)
+    if not has_payload(message):
+        return header
+    if b"\n" in payload:
+        payload = payload.replace(b"\n", b" ")
+    return b"%b\n%b" % (header, payload)
+
+
+def decode_frame(frame: bytes) -> Iterator[tuple[ToDaemon, bytes]]:
+    """The messages that a client sent, each with its payload.
+
+    Raises:
+        BadFrame: at the first message that is none. Those before it have been given.
+    """
+    position = 0
+    end = len(frame)
+    for _ in range(MAX_MESSAGES):
+        header, position = _line(frame, position)
+        try:
+            message = _decode_to_daemon(header)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise BadFrame(f"a message is not readable: {str(error)[:_SHOWN]}") from None
+        payload = b""
+        if has_payload(message):
+            if position > end:
+                raise BadFrame(f"the payload of a message {type(message).__struct_config__.tag!r} is missing")
+            payload, position = _line(frame, position)
+        yield message, payload
+        if position > end:
+            return
+    raise BadFrame(f"a frame holds more than {MAX_MESSAGES} messages")
+
+
+def join_messages(messages: Iterable[bytes]) -> bytes:
+    """One frame of several messages."""
+    return b"\n".join(messages)
+
+
+def _line(frame: bytes, start: int) -> tuple[bytes, int]:
+    """The line at ``start``, and where the next one begins: beyond the end of the frame if there is none."""
+    stop = frame.find(b"\n", start)
+    if stop < 0:
+        return frame[start:] if start else frame, len(frame) + 1
+    return frame[start:stop], stop + 1
