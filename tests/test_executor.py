@@ -238,7 +238,7 @@ async def test_nothing_of_a_run_reaches_the_next(executor: IsolateExecutor) -> N
     assert outcome.logs == []
 
 
-@pytest.mark.parametrize("name", ["__start__", "codemode", "post", "port", "harness", "require", "process"])
+@pytest.mark.parametrize("name", ["__start__", "codemode", "post", "port", "harness", "require"])
 async def test_no_such_name(executor: IsolateExecutor, name: str) -> None:
     code = f"async () => [typeof {name}, '{name}' in globalThis]"
     assert (await executor.execute(code)).result == ["undefined", False]

@@ -50,9 +50,11 @@ const chunkNames = Object.keys(manifest);
 
 /** @type {Record<string, { entry: string, minify?: boolean, target?: string, wrap?: [string, string] }>} */
 const BUNDLES = {
-  // The harness keeps its lines: its frames are read when something goes wrong.
+  // Every isolate pays for every byte of the harness. Its names are nobody's.
   harness: {
     entry: "src/harness/index.js",
+    minify: true,
+    minifyNames: true,
     wrap: ['(() => { "use strict";', "return bundle.default; })()\n//# sourceURL=platform:core.js"],
   },
   // The reader is mostly acorn, and every worker pays for parsing it once.
@@ -129,7 +131,7 @@ async function licenceOf(root) {
 }
 
 async function build(name, digest) {
-  const { entry, minify = false, wrap = ['(() => { "use strict";', "return bundle.default; })()"] } = BUNDLES[name];
+  const { entry, minify = false, minifyNames = false, wrap = ['(() => { "use strict";', "return bundle.default; })()"] } = BUNDLES[name];
   const result = await esbuild.build({
     absWorkingDir: here,
     entryPoints: [entry],
@@ -144,6 +146,8 @@ async function build(name, digest) {
     charset: "ascii",
     legalComments: "none",
     minifyWhitespace: minify,
+    minifyIdentifiers: minifyNames,
+    minifySyntax: minifyNames,
     // mini-racer's errors quote the whole line.
     lineLimit: minify ? 500 : 0,
     plugins: [manifestPlugin, amaroPlugin],

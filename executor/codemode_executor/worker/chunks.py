@@ -8,6 +8,7 @@ from . import assets
 
 #: Script name of the platform in a stack.
 SOURCE_NAME = "platform:web.js"
+_REALM = "realm"
 
 
 class Chunks:
@@ -17,9 +18,9 @@ class Chunks:
         self._sources = assets.load_all("chunks")
 
     def script(self, names: Sequence[str]) -> bytes:
-        """One script that installs the chunks ``names``, in this order.
+        """One script that installs the chunks ``names``, in this order, after what they all stand on.
 
         Raises:
             KeyError: there is no such chunk.
         """
-        return b"\n".join([*(self._sources[name] for name in names), b"//# sourceURL=" + SOURCE_NAME.encode()])
+        return b"\n".join([*(self._sources[name] for name in dict.fromkeys((_REALM, *names))), b"//# sourceURL=" + SOURCE_NAME.encode()])

@@ -10,10 +10,7 @@
 // Log lines have the rest of the buffer. The worker may read them at any time, also while the program loops and nothing
 // is posted, so none is lost when the program is ended from outside. A record is: level, length, units; a line that does
 // not fit is written in pieces, all but the last marked MORE.
-import {
-  ArrayBufferCtor, ErrorCtor, Uint8ArrayCtor, Uint16ArrayCtor, atomicStore, charCodeAt, fromCharCode, now, setBytes, viewBuffer,
-  viewLength, viewOffset,
-} from './primordials.js'
+import { ErrorCtor, atomicStore, charCodeAt, now } from './primordials.js'
 
 const CAPACITY = 8192 // UTF-16 units of a message
 const LOG_CAPACITY = 16384 // UTF-16 units of log records
@@ -151,22 +148,15 @@ export const finish = (numbers, text) => {
 
 export const isClosed = () => closed
 
-// A call into the worker that is answered before it returns: the worker reads and writes the message region inside
-// `post`. Request and answer are streams of bytes, in as many posts as they need:
-//
-//   [units of text: u32][bytes after it: u32] text in UTF-16, bytes
-//
-// `size` is REQUEST | the bytes of this piece. The worker sets it to 0 for "go on", or to ANSWER | bytes of a piece of
-// the answer, of which an empty request asks for the next one.
+// One step of a call into the worker that is answered before it returns: the worker reads and writes the message region
+// inside `post`. `length` bytes of a request are there; the answer is the bytes that are there now, or -1 for "go on". See
+// chunks/realm/host-call.js.
 const REQUEST = 0x80000000
 const ANSWER = 0x40000000
-const PIECE = 2 * CAPACITY
-const piece = new Uint8ArrayCtor(buffer, 4, PIECE)
-const PREFIX = 8
-const prefix = new Uint32Array(2)
-const prefixBytes = new Uint8ArrayCtor(prefix.buffer)
 
-const exchange = (length) => {
+export const region = buffer
+export const exchange = (length) => {
+  if (closed) throw new ErrorCtor('the run is over')
   size[0] = REQUEST + length
   post()
   logAt = 0
@@ -174,53 +164,4 @@ const exchange = (length) => {
   if (answer === 0) return -1
   if (answer < ANSWER || answer >= REQUEST) throw new ErrorCtor('the worker did not answer')
   return answer - ANSWER
-}
-
-export const hostCall = (text, parts) => {
-  if (closed) throw new ErrorCtor('the run is over')
-  let room = 0
-  let answered = -1
-  const put = (view) => {
-    const source = viewBuffer(view)
-    const start = viewOffset(view)
-    const length = viewLength(view)
-    let from = 0
-    while (from < length && answered < 0) {
-      const count = length - from < PIECE - room ? length - from : PIECE - room
-      setBytes(piece, new Uint8ArrayCtor(source, start + from, count), room)
-      from += count
-      room += count
-      if (room === PIECE) {
-        answered = exchange(room)
-        room = 0
-      }
-    }
-  }
-  const count = text.length
-  const encoded = new Uint16ArrayCtor(count)
-  for (let i = 0; i < count; i++) encoded[i] = charCodeAt(text, i)
-  prefix[0] = count
-  prefix[1] = 0
-  for (let i = 0; i < parts.length; i++) prefix[1] += viewLength(parts[i])
-  put(prefixBytes)
-  put(encoded)
-  for (let i = 0; i < parts.length; i++) put(parts[i])
-  if (answered < 0) answered = exchange(room)
-  if (answered < PREFIX) throw new ErrorCtor('the worker did not answer')
-  setBytes(prefixBytes, new Uint8ArrayCtor(buffer, 4, PREFIX), 0)
-  const chars = prefix[0]
-  const size = 2 * chars + prefix[1]
-  const answer = new ArrayBufferCtor(size)
-  let at = 0
-  for (let skip = PREFIX; ; skip = 0) {
-    setBytes(new Uint8ArrayCtor(answer, at), new Uint8ArrayCtor(buffer, 4 + skip, answered - skip), 0)
-    at += answered - skip
-    if (at === size) break
-    answered = exchange(0)
-    if (answered < 1) throw new ErrorCtor('the worker did not answer')
-  }
-  const answerUnits = new Uint16ArrayCtor(answer, 0, chars)
-  let answerText = ''
-  for (let i = 0; i < chars; i++) answerText += fromCharCode(answerUnits[i])
-  return { __proto__: null, text: answerText, bytes: new Uint8ArrayCtor(answer, 2 * chars) }
 }

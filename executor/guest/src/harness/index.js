@@ -5,7 +5,7 @@
 //   a string     a message to deliver: JSON, see `deliver`
 //   null         the oldest long outbound message
 import {
-  FAILURE, INVOKED, INVOKE_FAILED, RESULT, RETAINED, attach, finish, flush, isClosed, send, take,
+  FAILURE, INVOKED, INVOKE_FAILED, RESULT, RETAINED, attach, exchange, finish, flush, isClosed, log, region, send, take,
 } from './channel.js'
 import { parseMessage } from './codec.js'
 import { installConsole } from './console.js'
@@ -14,8 +14,7 @@ import { handles } from './handles.js'
 import { limits } from './limits.js'
 import { ErrorCtor, apply, defineProperty, hasOwn } from './primordials.js'
 import { installRandom } from './random.js'
-import { createRealm } from './realm.js'
-import { encodeResult, useExceptions } from './result.js'
+import { encodeResult, refuseClone, useExceptions } from './result.js'
 import { installTimers } from './timers.js'
 import { createTools } from './tools.js'
 
@@ -110,9 +109,9 @@ const define = (name, value) => {
 // Before there is a program: all that does not depend on one. What every run needs is called once, which compiles it.
 const prepare = (post) => {
   const buffer = attach(post)
-  const log = installConsole(globalThis.console)
+  const report = installConsole(globalThis.console)
   delete globalThis.WebAssembly // it could not compile anything, and is a large part of what can go wrong in V8
-  timers = installTimers(globalThis, (error) => log(describeThrown(error).message))
+  timers = installTimers(globalThis, (error) => report(describeThrown(error).message))
   seedRandom = installRandom(Math)
   define('self', globalThis)
   define('global', globalThis)
@@ -135,10 +134,25 @@ const configure = (config) => {
     const value = connector ? tools.connector(name) : tools.namespace(name, hasThen)
     defineProperty(spaces, name, { __proto__: null, value, enumerable: true })
   }
-  const outbound = config.outbound ? tools.outbound : undefined
-  const end = (error) => fail(PROGRAM, describeThrown(error))
-  const realm = config.chunks ? createRealm(timers, config.env, outbound, end) : undefined
-  if (realm !== undefined) define('__chunk__', (name, install) => void (realm.exports[name] = install(realm)))
+  let realm
+  if (config.chunks) {
+    const host = {
+      __proto__: null,
+      channel: { __proto__: null, region, exchange },
+      log,
+      timers,
+      env: config.env,
+      outbound: config.outbound ? tools.outbound : undefined,
+      end: (error) => fail(PROGRAM, describeThrown(error)),
+      describe: describeThrown,
+      refuseClone,
+    }
+    // The first one makes the realm that the others are given.
+    define('__chunk__', (name, install) => {
+      if (realm === undefined) realm = install(host)
+      else realm.exports[name] = install(realm)
+    })
+  }
   start = (wrapper, links) => {
     start = undefined
     delete globalThis.__start__

@@ -1,10 +1,8 @@
-// What the chunks are given: pieces of the platform that are evaluated before the program, if it names them. None of it is
-// ever in a guest's hands.
-import { hostCall, log } from './channel.js'
-import { describeThrown } from './describe.js'
-import * as primordials from './primordials.js'
-import { refuseClone } from './result.js'
-import { ErrorCtor, defineProperty, jsonParse, jsonStringify, viewLength } from './primordials.js'
+// What the other chunks are given: pieces of the platform that are evaluated before the program, if it names them. None of it
+// is ever in a guest's hands. The primordials are taken once more, by chunks as early as by the harness: before the program.
+import * as primordials from '../../harness/primordials.js'
+import { ErrorCtor, defineProperty, jsonParse, jsonStringify, viewLength } from '../../harness/primordials.js'
+import { createHostCall } from './host-call.js'
 
 const MAX_RANDOM_PIECE = 65536
 
@@ -14,7 +12,7 @@ const define = (name, value, enumerable) => {
 
 // Runs an operation of the worker and answers `{ value, bytes }`. What the worker refuses is thrown as an Error whose
 // `hostName` is the name that it should have.
-const call = (name, params, buffers = []) => {
+const createCall = (hostCall) => (name, params, buffers = []) => {
   // Name and sizes are put into the text by hand: what a program may have given to Array.prototype is not for them. What it
   // does to `params` is between it and the operation.
   let sizes = ''
@@ -28,7 +26,7 @@ const call = (name, params, buffers = []) => {
   throw error
 }
 
-const randomFill = (view) => {
+const createRandomFill = (call) => (view) => {
   const length = viewLength(view)
   const { viewBuffer, viewOffset, setBytes, Uint8ArrayCtor } = primordials
   for (let from = 0; from < length; from += MAX_RANDOM_PIECE) {
@@ -38,7 +36,9 @@ const randomFill = (view) => {
   }
 }
 
-export const createRealm = (timers, env, outbound, end) => {
+// `host` is what the harness lends: see `configure` there.
+export default function install({ channel, log, timers, env, outbound, end, describe, refuseClone }) {
+  const call = createCall(createHostCall(channel))
   const modules = { __proto__: null }
   return {
     __proto__: null,
@@ -61,10 +61,10 @@ export const createRealm = (timers, env, outbound, end) => {
     },
     uncloneable: refuseClone,
     hostCall: call,
-    randomFill,
+    randomFill: createRandomFill(call),
     log,
     setTimer: timers.set,
     clearTimer: timers.clear,
-    describe: describeThrown,
+    describe,
   }
 }
