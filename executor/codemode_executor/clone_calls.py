@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
-from .contract import Connector, ConnectorCall, Dispatch, Tool
+from .contract import Connector, ConnectorCall, Dispatch, RawDispatch, Tool
 from .errors import BadRequest
 from .threads import BESIDE_LOOP_BYTES, in_thread
 from .tool_failure import ToolFailure, failure_of, read_answer
@@ -21,6 +21,7 @@ ENV = "this.env"
 #: The provider of requests to the network.
 OUTBOUND = "this.outbound"
 
+_FORM = re.compile(rb"[012]")
 _CLONE_TEXT = re.compile(rb'"[012]')
 _SHOWN_NAME = 256
 
@@ -34,6 +35,7 @@ class CloneCalls:
     threads, share: for plain functions.
     functions: what a program may call through ``this.env``, by path; ``None`` for one that ``dispatch`` serves.
     outbound: serves requests to the network; ``None`` where ``dispatch`` does, if anybody does.
+    raw: serves all that ``dispatch`` would.
     """
 
     def __init__(
@@ -43,8 +45,10 @@ class CloneCalls:
         share: asyncio.Semaphore,
         functions: Mapping[str, Tool | None],
         outbound: Outbound | None,
+        raw: RawDispatch | None,
     ) -> None:
         self._dispatch = dispatch
+        self._raw = raw
         self._threads = threads
         self._share = share
         self._functions = dict(functions)
@@ -62,7 +66,7 @@ class CloneCalls:
         BadRequest: nobody serves it.
         """
         if connector.call is None:
-            if self._dispatch is None:
+            if self._dispatch is None and self._raw is None:
                 raise BadRequest(
                     f"Connector {connector.name!r} has no call; pass dispatch= to serve it, or give a callable"
                 )
@@ -107,6 +111,11 @@ class CloneCalls:
         return lambda argument: self._threads.invoke(call, [method, argument], self._share)
 
     async def _by_dispatch(self, provider: str, method: str, args: bytes) -> bytes:
+        if self._raw is not None:
+            raw = await self._raw(provider, method, args)
+            if raw is None or not _FORM.match(raw):
+                raise ToolFailure(f"the host must answer {provider} with form and text")
+            return encode_json(raw.decode("utf-8", "surrogatepass"))
         dispatch = self._dispatch
         if dispatch is None:
             raise ToolFailure(f"nobody serves {provider}.{method[:_SHOWN_NAME]}")

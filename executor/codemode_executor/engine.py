@@ -108,6 +108,8 @@ class Engine:
             run = HostRun(next(self._ids), worker, request, context, self._retained_idle_s)
             self._runs.add(run)
             try:
+                if attempt == 0 and request.on_admitted is not None:
+                    request.on_admitted()
                 run.start()
                 return run, await run.wait(), waited
             except NotAccepted:

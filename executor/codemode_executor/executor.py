@@ -10,12 +10,13 @@ from types import TracebackType
 from typing import Self, cast
 
 from . import jail, machine
-from .contract import Connector, Detail, Dispatch, EngineReport, ExecuteResult, Module, Provider, Usage
+from .contract import Connector, Detail, Dispatch, EngineReport, ExecuteResult, Module, Provider
 from .engine import Engine
 from .environment import encode_env
 from .errors import BadRequest, ExecutorClosed, WorkerCrashed
 from .limits import Limits
 from .modules import encode_modules
+from .outcome import error_of, usage_of
 from .pool import Isolation, PoolSettings, PoolStats
 from .request import OnLog, Request
 from .retained import Retained, decode_with_handles
@@ -123,7 +124,7 @@ class IsolateExecutor:
         self._closed = False
 
     async def __aenter__(self) -> Self:
-        self._here().pool.warm()
+        self.engine().pool.warm()
         return self
 
     async def __aexit__(
@@ -172,7 +173,7 @@ class IsolateExecutor:
             WorkerCrashed: the worker died during the run for a reason that is not a bound of it.
             ExecutorClosed: the executor is closed, or was during the run.
         """
-        engine = self._here()
+        engine = self.engine()
         bounds = self._limits if limits is None else self._limits.tightened(limits)
         _check_code(code, bounds)
         if tenant is not None and not isinstance(tenant, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -204,7 +205,7 @@ class IsolateExecutor:
         Raises:
             As ``execute``.
         """
-        engine = self._here()
+        engine = self.engine()
         _check_code(code, self._limits)
         request = Request(
             code=code.encode("utf-8", "replace").decode(),
@@ -227,7 +228,7 @@ class IsolateExecutor:
             WorkerStartFailed, HardeningUnavailable: no worker can be had.
             ExecutorClosed: the executor is closed.
         """
-        return await self._here().inspect()
+        return await self.engine().inspect()
 
     def stats(self) -> PoolStats | None:
         """Counters of the worker pool, ``None`` before the first use."""
@@ -247,8 +248,13 @@ class IsolateExecutor:
             return ()
         return tuple(worker.pid for worker in self._engine.pool.workers if worker.pid)
 
-    def _here(self) -> Engine:
-        """The engine of the running event loop."""
+    def engine(self) -> Engine:
+        """The engine of the running event loop, for what stands on requests and raw outcomes: the daemon.
+
+        Raises:
+            ExecutorClosed: the executor is closed.
+            BadRequest: it serves another event loop.
+        """
         if self._closed:
             raise ExecutorClosed("the executor is closed")
         engine = self._engine
@@ -341,17 +347,7 @@ def _check_code(code: object, limits: Limits) -> None:
 
 
 def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
-    usage = Usage(
-        queue_s=queue_s,
-        wall_s=run.ended - run.started,
-        cpu_s=ending.cpu_s,
-        tool_s=run.tool_s,
-        memory_peak=run.memory_peak,
-        tool_calls=run.tool_calls,
-        bytes_out=run.bytes_out,
-        bytes_in=run.bytes_in,
-        headroom=run.headroom(len(ending.value)),
-    )
+    usage = usage_of(run, ending, queue_s)
     logs = [str(line) for line in run.logs]
     if ending.kind == wire.OUTCOME_RESULT:
         try:
@@ -362,8 +358,5 @@ def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
             return ExecuteResult(error=message, logs=logs, detail=Detail(name="Error"), usage=usage)
         retained = Retained(run) if run.retained else None
         return ExecuteResult(result=result, logs=logs, detail=Detail(hint=ending.hint), usage=usage, retained=retained)
-    message = ending.message
-    if ending.kind == wire.OUTCOME_TEXT and ending.name:
-        message = f"{ending.name}: {message}"
     detail = Detail(name=ending.name, stack=ending.stack, bound=ending.bound, hint=ending.hint)
-    return ExecuteResult(error=message or "the program failed without a message", logs=logs, detail=detail, usage=usage)
+    return ExecuteResult(error=error_of(ending), logs=logs, detail=detail, usage=usage)

@@ -27,6 +27,8 @@ class Request:
         modules: what the program may import.
         normalize: do not run it, say what upstream's normalised text of it is.
         retain: functions in its result become handles.
+        on_admitted: called once, when a worker is there and before the run is handed to it. Until then a refusal means
+            that nothing has run.
     """
 
     code: str
@@ -38,3 +40,4 @@ class Request:
     modules: list[ModuleSource] = field(default_factory=list[ModuleSource])
     normalize: bool = False
     retain: bool = False
+    on_admitted: Callable[[], None] | None = None

@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from .clone_calls import CloneCalls, Outbound
-from .contract import Connector, Dispatch, Provider, Tool
+from .contract import Connector, Dispatch, Provider, RawDispatch, Tool
 from .errors import BadRequest
 from .threads import BESIDE_LOOP_BYTES, in_thread
 from .tool_failure import ToolFailure, failure_of, read_answer
@@ -34,6 +34,7 @@ class ToolTable:
         functions: what a program may call through ``this.env``, by path; ``None`` for one that ``dispatch`` serves.
         outbound: serves requests to the network; ``None`` where it is blocked, or ``dispatch`` serves them.
         opens_network: requests to the network are served.
+        raw: serves all that ``dispatch`` would.
 
     Raises:
         BadRequest: a name is not usable, two collide, a tool is not callable, or nobody serves declared names.
@@ -48,13 +49,15 @@ class ToolTable:
         outbound: Outbound | None = None,
         *,
         opens_network: bool | None = None,
+        raw: RawDispatch | None = None,
     ) -> None:
         self._threads = threads
         self._share = asyncio.Semaphore(threads.share)
-        self._clone_calls = CloneCalls(dispatch, threads, self._share, functions or {}, outbound)
+        self._clone_calls = CloneCalls(dispatch, threads, self._share, functions or {}, outbound, raw)
         self.outbound = outbound is not None if opens_network is None else opens_network
         self._suggestions = _MAX_SUGGESTIONS
         self._dispatch = dispatch
+        self._raw = raw
         self._tables: dict[str, dict[str, tuple[str, Tool | None]]] = {}
         self._specs: list[ProviderSpec] = []
         for provider in providers:
@@ -103,10 +106,12 @@ class ToolTable:
         return _bounded(result, f"{provider}.{name}", max_bytes)
 
     async def _by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes | None:
+        _require_array(args)
+        if self._raw is not None:
+            return await self._raw(provider, tool, args)
         dispatch = self._dispatch
         if dispatch is None:  # the constructor refuses this
             raise ToolFailure(f'Tool "{tool}" not found')
-        _require_array(args)
         answer = cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass")))
         return read_answer(answer)
 
@@ -172,7 +177,7 @@ class ToolTable:
                 f"Provider {provider!r}: tool names must be strings of 1 to {MAX_NAME} characters, not {tool!r}"
             )
         if function is None:
-            if self._dispatch is None:
+            if self._dispatch is None and self._raw is None:
                 raise BadRequest(
                     f"Provider {provider!r} only declares {tool!r}; pass dispatch= to serve it, or give a callable"
                 )
