@@ -8,9 +8,10 @@ import codemode_executor
 from codemode_executor import ExecutorError
 
 PUBLIC = """
-BadRequest Bound Connector Detail Dispatch EngineReport ExecuteResult ExecutorClosed ExecutorError Handle
+AllowList BadRequest Bound Connector Detail Dispatch EngineReport ExecuteResult ExecutorClosed ExecutorError Handle
 HandleCallFailed HandleDisposed HardeningUnavailable IsolateExecutor JSError JSRegExp Limits LogLine Module ModuleKind
-NestingLimit PoolStats Provider QueueFull QueueTimeout Retained RetainedLimit Tool Usage ValueRefused WorkerCrashed
+NestingLimit OutboundError OutboundFailed OutboundHandler OutboundRefused OutboundRequest OutboundResponse
+OutboundTimeout PoolStats Provider QueueFull QueueTimeout Retained RetainedLimit Tool Usage ValueRefused WorkerCrashed
 WorkerStartFailed __version__ decode_args encode_value execute_sync
 """
 

@@ -34,12 +34,23 @@ from .errors import (
 )
 from .executor import IsolateExecutor, execute_sync
 from .limits import Limits
+from .network import (
+    AllowList,
+    OutboundError,
+    OutboundFailed,
+    OutboundHandler,
+    OutboundRefused,
+    OutboundRequest,
+    OutboundResponse,
+    OutboundTimeout,
+)
 from .pool import PoolStats
 from .retained import Handle, Retained
 from .values import ValueRefused, decode_args, encode_value
 from .values.result_codec import JSError, JSRegExp
 
 __all__ = [
+    "AllowList",
     "BadRequest",
     "Bound",
     "Connector",
@@ -61,6 +72,13 @@ __all__ = [
     "Module",
     "ModuleKind",
     "NestingLimit",
+    "OutboundError",
+    "OutboundFailed",
+    "OutboundHandler",
+    "OutboundRefused",
+    "OutboundRequest",
+    "OutboundResponse",
+    "OutboundTimeout",
     "PoolStats",
     "Provider",
     "QueueFull",

@@ -19,9 +19,9 @@ Tool = Callable[..., Any]
 #: Serves declared tool names: ``(provider, tool, args_json) -> '{"result": …}'`` or ``'{"error": …}'``.
 Dispatch = Callable[[str, str, str], Awaitable[str]]
 
-#: As ``Dispatch``, in the bytes of the engine, for hosts that pass them on: ``(provider, name, payload)``. The payload of a
-#: tool is a JSON array, its answer JSON (``None`` for undefined); the payload and answer of a connector, of a function of
-#: ``this.env`` or of a request to the network are the digit of a form and text. Raises ``ToolFailure``.
+#: As ``Dispatch``, in the bytes of the engine, for hosts that pass them on: ``(provider, name, payload)``. The payload
+#: of a tool is a JSON array, its answer JSON (``None`` for undefined); the payload and answer of a connector, of a
+#: function of ``this.env`` or of a request to the network are the digit of a form and text. Raises ``ToolFailure``.
 RawDispatch = Callable[[str, str, bytes], Awaitable["bytes | None"]]
 
 #: The bound of the run that ended it, or ``None``.

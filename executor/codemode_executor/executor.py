@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
+import functools
 import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -16,6 +18,8 @@ from .environment import encode_env
 from .errors import BadRequest, ExecutorClosed, WorkerCrashed
 from .limits import Limits
 from .modules import encode_modules
+from .network import AllowList, OutboundHandler
+from .outbound import open_network
 from .outcome import error_of, usage_of
 from .pool import Isolation, PoolSettings, PoolStats
 from .request import OnLog, Request
@@ -141,6 +145,7 @@ class IsolateExecutor:
         env: Mapping[str, object] | None = None,
         modules: Mapping[str, str | Module] | None = None,
         limits: Limits | None = None,
+        outbound: OutboundHandler | AllowList | None = None,
         on_log: OnLog | None = None,
         tenant: str | None = None,
         retain_handles: bool = False,
@@ -156,6 +161,8 @@ class IsolateExecutor:
             modules: what it can import besides ``node:`` modules, by name. A string is an ES module, unless the end of
                 its name says otherwise: ``.json``, ``.cjs``, ``.txt``, ``.md``, ``.html``.
             limits: tighter bounds for this run; a bound that is wider than the executor's has no effect.
+            outbound: the way to the network: an async function that answers the program's requests, or an
+                ``AllowList``. ``None`` blocks it.
             on_log: called on the event loop with every log line as it arrives.
             retain_handles: functions in the result become ``Handle`` objects, which run in the isolate until
                 ``ExecuteResult.retained`` is disposed. Without it a function in a result is an error.
@@ -179,17 +186,23 @@ class IsolateExecutor:
         if tenant is not None and not isinstance(tenant, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadRequest(f"tenant must be a string, not {type(tenant).__name__}")
         encoded_env, functions = encode_env(env, bounds)
-        request = Request(
-            code=code.encode("utf-8", "replace").decode(),
-            table=ToolTable(providers, dispatch, engine.threads, functions),
-            env=encoded_env,
-            limits=bounds,
-            on_log=on_log,
-            tenant=tenant,
-            modules=encode_modules(modules, bounds),
-            retain=bool(retain_handles),
-        )
-        run, ending, queue_s = await engine.execute(request)
+        modules_sent = encode_modules(modules, bounds)
+        async with contextlib.AsyncExitStack() as life:
+            network = await open_network(outbound, bounds, life)
+            request = Request(
+                code=code.encode("utf-8", "replace").decode(),
+                table=ToolTable(providers, dispatch, engine.threads, functions, network),
+                env=encoded_env,
+                limits=bounds,
+                on_log=on_log,
+                tenant=tenant,
+                modules=modules_sent,
+                retain=bool(retain_handles),
+            )
+            run, ending, queue_s = await engine.execute(request)
+            if outbound is not None:
+                # Calls that nobody awaited go on behind an answer, and so does a retained run.
+                run.when_over(functools.partial(_end_life, life.pop_all(), run))
         if len(ending.value) > BESIDE_LOOP_BYTES:
             return await in_thread(_envelope, run, ending, queue_s)
         return _envelope(run, ending, queue_s)
@@ -319,6 +332,23 @@ def execute_sync(
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def _end_life(life: contextlib.AsyncExitStack, run: HostRun) -> None:
+    """Close what a run had, once its tool calls are over too."""
+
+    async def close() -> None:
+        while run.tasks:
+            await asyncio.wait(run.tasks)
+        await life.aclose()
+
+    task = asyncio.get_running_loop().create_task(close())
+    _closing.add(task)
+    task.add_done_callback(_closing.discard)
+
+
+#: The loop itself holds tasks only weakly.
+_closing: set[asyncio.Task[None]] = set()
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

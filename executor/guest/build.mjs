@@ -13,6 +13,7 @@ import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promise
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
+import { readableStreamPlugin } from "./src/chunks/node-stream/package.mjs";
 import { amaroPlugin, amaroWasm } from "./src/typescript/amaro.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -150,7 +151,7 @@ async function build(name, digest) {
     minifySyntax: minifyNames,
     // mini-racer's errors quote the whole line.
     lineLimit: minify ? 500 : 0,
-    plugins: [manifestPlugin, amaroPlugin],
+    plugins: [manifestPlugin, amaroPlugin, readableStreamPlugin],
     // The outer function keeps esbuild's `var bundle` from becoming a global.
     banner: { js: wrap[0] },
     footer: { js: wrap[1] },

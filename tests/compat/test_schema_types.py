@@ -23,7 +23,7 @@ SIDE_BY_SIDE = settings(
 @pytest.fixture
 def without_parentheses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unions inside arrays and intersections as upstream writes them, so that everything else can be compared."""
-    monkeypatch.setattr(schema_types, "_grouped", lambda text: text)  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(schema_types, "_grouped", lambda text: text)
 
 
 @SIDE_BY_SIDE

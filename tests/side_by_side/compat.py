@@ -122,8 +122,8 @@ class _RecordingExecutor(IsolateExecutor):
             **more,
         )
 
-    def _here(self) -> Engine:
-        return cast(Engine, _RecordingEngine(super()._here()))
+    def engine(self) -> Engine:
+        return cast(Engine, _RecordingEngine(super().engine()))
 
 
 class ThroughCompat:

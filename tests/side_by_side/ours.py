@@ -138,7 +138,7 @@ class Ours:
         async def dispatch(provider: str, tool: str, args_json: str) -> str:
             return await self._witness.ask("call", key=key, provider=provider, tool=tool, args=args_json)
 
-        engine = self._executor._here()
+        engine = self._executor.engine()
         try:
             request = Request(
                 code=case.code.encode("utf-8", "replace").decode(),

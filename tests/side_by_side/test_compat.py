@@ -28,8 +28,11 @@ def through_compat(request: pytest.FixtureRequest) -> Iterator[list[Finding]]:
     """The findings of this module, whose table is printed at its end."""
     found: list[Finding] = []
     yield found
-    printer = request.config.pluginmanager.get_plugin("terminalreporter")
-    if found and printer is not None:
+    plugins = request.config.pluginmanager
+    printer, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+    if not found or printer is None or capture is None:
+        return
+    with capture.global_and_fixture_disabled():
         printer.write_line("")
         printer.section("through codemode_compat, side by side with upstream 0.5.6")
         printer.write(report.render(found, details=False))
@@ -41,7 +44,8 @@ async def test_case(case: Case, upstream: Upstream, compat: ThroughCompat, throu
     through_compat.append(finding)
     # A mark of another issue that is not needed any more is the native comparison's to report.
     stale = finding.verdict is Verdict.STALE and finding.case.pending is None
-    assert finding.verdict is not Verdict.DISAGREED and not stale, f"{finding.verdict.value}: {finding.reason}"
+    assert not stale, finding.reason
+    assert finding.verdict is not Verdict.DISAGREED, finding.reason
 
 
 async def _compared(case: Case, upstream: Upstream, compat: ThroughCompat) -> Finding:

@@ -80,6 +80,8 @@ def _compare(found: Mapping[str, Difference], exempt: Sequence[Exemption]) -> No
         ({"m": "not importable: no"}, {"m": "not importable: never"}, {"m": "differs"}),
         ({"a": "threw TypeError: Illegal invocation: more"}, {"a": "threw TypeError: Illegal invocation"}, {}),
         ({"a": "threw TypeError: Illegal invocations"}, {"a": "threw TypeError: Illegal invocation"}, {"a": "words"}),
+        ({"a": "function(1) enumerable"}, {"a": "function(2) enumerable"}, {"a": "length"}),
+        ({"a": "function(1) enumerable"}, {"a": "function(1)"}, {"a": "differs"}),
         ({"a": "promise threw TypeError: a"}, {"a": "threw RangeError: b"}, {"a": "words"}),
         ({"a": "threw TypeError: a"}, {"a": "promise of 1"}, {"a": "differs"}),
     ],

@@ -10,6 +10,8 @@ from .. import __version__
 from ..errors import BadRequest, ExecutorError
 from .doctor import doctor
 from .run import run
+from .serve import add_arguments as add_serve_arguments
+from .serve import serve
 
 #: Exit codes, part of the command's contract.
 OK = 0
@@ -22,13 +24,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Entry point.
 
     Returns:
-        0 for a program that succeeded, 1 for one that failed (its envelope says why), 2 for unusable arguments, 3 for a
-        fault of the machinery.
+        0 for a program that succeeded, or a daemon that left in order; 1 for a program that failed (its envelope says
+        why), 2 for unusable arguments, 3 for a fault of the machinery.
     """
     options = _parser().parse_args(argv)
     try:
         if options.command == "doctor":
             return OK if doctor(as_json=options.json) else MACHINERY
+        if options.command == "serve":
+            serve(options)
+            return OK
         succeeded = run(options.file, tools=options.tools, timeout_s=options.timeout, memory_mb=options.memory)
         return OK if succeeded else PROGRAM_FAILED
     except BadRequest as error:
@@ -60,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument("--timeout", type=float, metavar="SECONDS", help="wall time of the run (default 60)")
     running.add_argument("--memory", type=int, metavar="MIB", help="memory of the run (default 128)")
+    add_serve_arguments(commands.add_parser("serve", help="serve JavaScript hosts over a WebSocket"))
     examining = commands.add_parser(
         "doctor",
         help="show the engine and prove the jail",

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..errors import BadRequest
@@ -73,7 +73,7 @@ class Accounts:
                 " --token-file, or set CODEMODE_SERVE_TOKEN"
             )
 
-    def __iter__(self) -> Iterable[Account]:
+    def __iter__(self) -> Iterator[Account]:
         return iter(self._accounts)
 
     def holder(self, token: str) -> Account | None:

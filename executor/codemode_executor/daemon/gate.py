@@ -67,7 +67,9 @@ class Gate:
 
     def _check_place(self, path: str, headers: Headers) -> Refusal | None:
         if "?" in path:
-            return Refusal(400, "BAD_HANDSHAKE", "the URL must have no query: a token goes into a header, never into a URL")
+            return Refusal(
+                400, "BAD_HANDSHAKE", "the URL must have no query: a token goes into a header, never into a URL"
+            )
         if path != "/":
             return Refusal(404, "NOT_FOUND", "there are /, /healthz and /readyz")
         if self.hosts is None:
@@ -76,7 +78,9 @@ class Gate:
         match = _HOST.fullmatch(values[0]) if len(values) == 1 else None
         if match is None or match[1].lower() not in self.hosts:
             return Refusal(
-                403, "HOST_REFUSED", "the Host header does not name this daemon; add the name to allowed_hosts to use it"
+                403,
+                "HOST_REFUSED",
+                "the Host header does not name this daemon; add the name to allowed_hosts to use it",
             )
         return None
 
@@ -85,7 +89,9 @@ class Gate:
         if all(origin in self.origins for origin in origins):
             return None
         return Refusal(
-            403, "ORIGIN_REFUSED", "requests of web pages are refused; add the page's origin to allowed_origins to let it in"
+            403,
+            "ORIGIN_REFUSED",
+            "requests of web pages are refused; add the page's origin to allowed_origins to let it in",
         )
 
     def _identify(self, headers: Headers) -> Account | Refusal:

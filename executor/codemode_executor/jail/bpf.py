@@ -11,6 +11,7 @@ from codemode_executor.jail.syscalls import (
     OWN_PID,
     REFUSED,
     UNKNOWN,
+    WITHOUT_EXECUTABLE_MEMORY,
     Architecture,
     Condition,
 )
@@ -60,7 +61,7 @@ class FilterProgram(NamedTuple):
         return bytes(code)
 
 
-def assemble(arch: Architecture, action: SeccompAction) -> FilterProgram:
+def assemble(arch: Architecture, action: SeccompAction, executable_memory: bool = True) -> FilterProgram:
     """Assemble the filter for an architecture.
 
     A foreign architecture and the x32 call table always kill: nothing in a worker uses them.
@@ -79,7 +80,8 @@ def assemble(arch: Architecture, action: SeccompAction) -> FilterProgram:
     if arch.has_x32:
         program += [Instruction(JMP_JGE_K, 0, 1, X32_SYSCALL_BIT), kill]
     pid_slots: list[int] = []
-    for name, conditions in ALLOWED.items():
+    allowed = ALLOWED if executable_memory else {**ALLOWED, **WITHOUT_EXECUTABLE_MEMORY}
+    for name, conditions in allowed.items():
         if name in numbers:
             block, slots = _allow_if(conditions, refuse)
             pid_slots += [len(program) + 1 + slot for slot in slots]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from codemode_executor.jail import kernel
 from codemode_executor.jail.errors import JailError
+from codemode_executor.jail.namespaces import HOST_NAME
 from codemode_executor.jail.report import JailReport, ProbeResult
 from codemode_executor.jail.syscalls import architecture
 
@@ -22,6 +23,7 @@ _REFUSALS = frozenset({errno.EPERM, errno.EACCES, errno.ENOSYS})
 PTRACE_DETACH = 17
 RLIMIT_DATA = 2
 DISCARD_PORT = 9
+KEY_BASE = 0x636D_0000
 
 
 _remembered_parent: int | None = None
@@ -134,6 +136,64 @@ def _become_root() -> str:
     return "took uid 0"
 
 
+def _look_at_file() -> str:
+    # The one thing that Landlock lets pass: to see that a file is there.
+    return f"/etc/passwd has {os.stat('/etc/passwd').st_size} bytes"
+
+
+def _reach_loopback() -> str:
+    # A datagram to nobody: whoever has the host's network can send it.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+        channel.sendto(b"", ("127.0.0.1", DISCARD_PORT))
+    return "sent a datagram to 127.0.0.1"
+
+
+def _listen() -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"took a port of 127.0.0.1, {listener.getsockname()[1]}"
+
+
+def _new_user_namespace() -> str:
+    # In a process of its own: one with threads cannot, jail or no jail.
+    pid = os.fork()
+    if pid == 0:
+        status = 255
+        try:
+            kernel.unshare(kernel.CLONE_NEWUSER)
+            status = 0
+        except OSError as refusal:
+            status = refusal.errno or 255
+        finally:
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status != 0:
+        raise OSError(status, os.strerror(status))
+    return "made a user namespace"
+
+
+def _shared_memory() -> str:
+    kernel.syscall(_number("shmget"), probe_key(_parent()), 0, 0)
+    return "found the shared memory of another process"
+
+
+def _host_name() -> str:
+    name = os.uname().nodename
+    if name == HOST_NAME:
+        raise OSError(errno.EPERM, "only the jail's own name is to be read")
+    return f"the host is named {name}"
+
+
+def _change_root() -> str:
+    os.chroot("/")
+    return "chose a root directory"
+
+
+def probe_key(pid: int) -> int:
+    """The key of the System V shared memory by which a process shows its children that it can be found."""
+    return KEY_BASE + pid
+
+
 def _number(name: str) -> int:
     arch = architecture()
     if arch is None:
@@ -152,6 +212,9 @@ PROBES: tuple[tuple[str, Callable[[], str]], ...] = (
     ("spawn", _spawn),
     ("execute", _execute),
     ("signal_parent", _signal_parent),
+    ("look_at_file", _look_at_file),
+    ("reach_loopback", _reach_loopback),
+    ("listen", _listen),
 )
 
 LINUX_PROBES: tuple[tuple[str, Callable[[], str]], ...] = (
@@ -159,6 +222,10 @@ LINUX_PROBES: tuple[tuple[str, Callable[[], str]], ...] = (
     ("trace", _trace),
     ("raise_limit", _raise_limit),
     ("become_root", _become_root),
+    ("user_namespace", _new_user_namespace),
+    ("shared_memory", _shared_memory),
+    ("host_name", _host_name),
+    ("change_root", _change_root),
 )
 
 
@@ -168,18 +235,28 @@ def self_test() -> tuple[ProbeResult, ...]:
     Never raises for what a probe met. Call it in a thread made after `apply`, to prove that the
     jail covers later threads; `run_self_test` does that.
     """
-    probes = PROBES + (LINUX_PROBES if sys.platform == "linux" else ())
+    return attempt(PROBES + (LINUX_PROBES if sys.platform == "linux" else ()))
+
+
+def attempt(probes: tuple[tuple[str, Callable[[], str]], ...]) -> tuple[ProbeResult, ...]:
+    """Try each of these; a probe says what it did, or raises what it was answered."""
     return tuple(_try(name, probe) for name, probe in probes)
+
+
+def error_name(number: int) -> str:
+    """Return the name of an error number, for example EPERM."""
+    return errno.errorcode.get(number, str(number))
 
 
 def _try(name: str, probe: Callable[[], str]) -> ProbeResult:
     try:
         return ProbeResult(name, False, probe())
     except OSError as refusal:
-        code = errno.errorcode.get(refusal.errno or 0, str(refusal.errno))
-        if refusal.errno in _REFUSALS:
-            return ProbeResult(name, True, code)
-        return ProbeResult(name, False, f"reached the kernel, which answered {code}")
+        number = refusal.errno or 0
+        code = error_name(number)
+        if number in _REFUSALS:
+            return ProbeResult(name, True, code, number)
+        return ProbeResult(name, False, f"reached the kernel, which answered {code}", number)
 
 
 def run_self_test(timeout_s: float = 5.0) -> tuple[ProbeResult, ...]:

@@ -2,32 +2,39 @@
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from codemode_executor.jail import kernel, probes
+from codemode_executor.jail import kernel, prepared, probes
 from codemode_executor.jail.errors import JailError
-from codemode_executor.jail.layers import (
-    LAYERS,
-    Context,
-    Layer,
-    LayerFailure,
-    Outcome,
-    filter_program,
-)
+from codemode_executor.jail.layer import Context, Layer, LayerFailure, Outcome, Prepared
+from codemode_executor.jail.layers import LAYERS
 from codemode_executor.jail.policy import JailPolicy
 from codemode_executor.jail.report import JailReport, LayerReport
+from codemode_executor.jail.seccomp import filter_program
+
+_prepared: Prepared | None = None
 
 
-def prepare() -> None:
-    """Load everything that `apply` and the self-test need; call it before the fork.
+def prepare(policy: JailPolicy | None = None) -> None:
+    """Make everything that `apply` and the self-test need; call it before the fork, with one thread.
 
-    Starts no thread and opens no descriptor. Never raises: what is missing is reported by
-    `apply`, which knows whether it is required.
+    Opens up to two descriptors, which workers inherit. Never raises: what is missing is reported
+    by `apply`, which knows whether it is required.
+
+    Args:
+        policy: that of the workers to come. With it, and unless it says otherwise, the calling
+            process leaves the host's network for an empty one, which its workers share. Without
+            it each worker makes its own, which takes longer.
     """
+    global _prepared
     kernel.libc()
+    if _prepared is None:
+        _prepared = prepared.make(policy)
     try:
         filter_program("errno")
         filter_program("kill")
+        if policy is not None:
+            filter_program(policy.seccomp_action, policy.executable_memory)
     except LayerFailure:
         return  # no table for this machine: the seccomp layer fails with the same text
 
@@ -46,10 +53,16 @@ def apply(policy: JailPolicy, keep_fds: Collection[int]) -> JailReport:
         The state of every layer, in the order of application.
 
     Raises:
-        JailError: hardening is "required" and a layer failed. The process is then partly jailed
-            and should leave.
+        JailError: a layer that is "required" failed, or one without which nobody may go on. The
+            process is then partly jailed and should leave.
         ValueError: `keep_fds` holds a number below 3.
     """
+    return build(LAYERS, policy, keep_fds)
+
+
+def build(layers: Iterable[Layer], policy: JailPolicy, keep_fds: Collection[int]) -> JailReport:
+    """`apply`, with a choice of layers: what a jail is worth in which one is broken is tried that way."""
+    global _prepared
     if any(fd < 3 for fd in keep_fds):
         raise ValueError(f"keep_fds must not hold 0, 1, 2 or a negative number: {sorted(keep_fds)}")
     required = policy.hardening == "required"
@@ -62,29 +75,34 @@ def apply(policy: JailPolicy, keep_fds: Collection[int]) -> JailReport:
             else 'choose hardening="used" to run with what this system offers',
         )
     prepare()
-    context = Context(policy, keep_fds, os.getppid())
+    lent, _prepared = _prepared or Prepared(), Prepared()
+    context = Context(policy, keep_fds, os.getppid(), lent)
     probes.remember_parent(context.parent_pid)
     reports: list[LayerReport] = []
-    for layer in LAYERS:
+    for layer in layers:
         outcome = _apply_layer(layer, context)
-        reports.append(LayerReport(layer.name, outcome.state, outcome.detail))
+        reports.append(LayerReport(layer.name, outcome.state, outcome.detail, policy.wanted(layer.name)))
+    prepared.release(lent)  # a directory that is open would lead out of the new root
     return JailReport(policy.hardening, tuple(reports))
 
 
 def _apply_layer(layer: Layer, context: Context) -> Outcome:
-    hardening = context.policy.hardening
-    if hardening == "off" and not layer.hygiene:
-        return Outcome("off", "hardening is off")
+    wanted = context.policy.wanted(layer.name)
+    if wanted == "off":
+        hardening = context.policy.hardening
+        return Outcome("off", "hardening is off" if hardening == "off" else "the policy leaves it out")
+    fatal = layer.fatal
+    cause: Exception | None = None
+    code: int | None = None
     if layer.linux_only and sys.platform != "linux":
-        return Outcome("failed", f"not offered by {sys.platform}")
-    try:
-        return layer.apply(context)
-    except LayerFailure as failure:
-        problem, code = str(failure), None
-        cause: Exception = failure
-    except OSError as failure:
-        problem, code = failure.strerror or str(failure), failure.errno or None
-        cause = failure
-    if hardening == "required":
+        problem, fatal = f"not offered by {sys.platform}", False
+    else:
+        try:
+            return layer.apply(context)
+        except LayerFailure as failure:
+            problem, cause = str(failure), failure
+        except OSError as failure:
+            problem, code, cause = failure.strerror or str(failure), failure.errno or None, failure
+    if wanted == "required" or fatal:
         raise JailError(layer.name, problem, errno=code, remedy=layer.remedy) from cause
     return Outcome("failed", problem if code is None else f"{problem} (errno {code})")

@@ -23,38 +23,39 @@ X86_64: Mapping[str, int] = {
     "read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7,
     "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13,
     "rt_sigprocmask": 14, "rt_sigreturn": 15, "ioctl": 16, "writev": 20, "access": 21,
-    "sched_yield": 24, "mremap": 25, "madvise": 28, "nanosleep": 35, "getpid": 39, "socket": 41,
-    "connect": 42, "sendto": 44, "recvfrom": 45, "sendmsg": 46, "recvmsg": 47, "socketpair": 53,
-    "clone": 56, "fork": 57, "vfork": 58, "execve": 59, "exit": 60, "kill": 62, "fcntl": 72,
-    "getcwd": 79, "unlink": 87, "readlink": 89, "gettimeofday": 96, "getrlimit": 97,
-    "getrusage": 98, "ptrace": 101, "setuid": 105, "setresuid": 117, "statfs": 137,
-    "setpriority": 141, "sched_getparam": 143, "sched_getscheduler": 145, "prctl": 157,
-    "setrlimit": 160, "gettid": 186, "time": 201, "futex": 202, "sched_getaffinity": 204,
-    "restart_syscall": 219, "clock_gettime": 228, "clock_nanosleep": 230, "exit_group": 231,
-    "tgkill": 234, "openat": 257, "newfstatat": 262, "unlinkat": 263, "readlinkat": 267,
-    "faccessat": 269, "ppoll": 271, "unshare": 272, "set_robust_list": 273, "prlimit64": 302,
-    "seccomp": 317, "getrandom": 318, "memfd_create": 319, "execveat": 322,
-    "pkey_mprotect": 329, "statx": 332, "rseq": 334, "clone3": 435, "openat2": 437,
-    "faccessat2": 439,
+    "sched_yield": 24, "mremap": 25, "madvise": 28, "shmget": 29, "nanosleep": 35, "getpid": 39,
+    "socket": 41, "connect": 42, "sendto": 44, "recvfrom": 45, "sendmsg": 46, "recvmsg": 47,
+    "bind": 49, "socketpair": 53, "clone": 56, "fork": 57, "vfork": 58, "execve": 59, "exit": 60,
+    "kill": 62, "uname": 63, "fcntl": 72, "getcwd": 79, "unlink": 87, "readlink": 89,
+    "gettimeofday": 96, "getrlimit": 97, "getrusage": 98, "ptrace": 101, "setuid": 105,
+    "setresuid": 117, "statfs": 137, "setpriority": 141, "sched_getparam": 143,
+    "sched_getscheduler": 145, "prctl": 157, "setrlimit": 160, "chroot": 161, "gettid": 186,
+    "time": 201, "futex": 202, "sched_getaffinity": 204, "restart_syscall": 219,
+    "clock_gettime": 228, "clock_nanosleep": 230, "exit_group": 231, "tgkill": 234, "openat": 257,
+    "newfstatat": 262, "unlinkat": 263, "readlinkat": 267, "faccessat": 269, "ppoll": 271,
+    "unshare": 272, "set_robust_list": 273, "prlimit64": 302, "seccomp": 317, "getrandom": 318,
+    "memfd_create": 319, "execveat": 322, "pkey_mprotect": 329, "statx": 332, "rseq": 334,
+    "clone3": 435, "openat2": 437, "faccessat2": 439, "landlock_create_ruleset": 444,
+    "landlock_restrict_self": 446,
 }  # fmt: skip
 
 # The calls missing here (open, stat, poll, fork, time, ...) do not exist on this architecture.
 AARCH64: Mapping[str, int] = {
     "getcwd": 17, "fcntl": 25, "ioctl": 29, "unlinkat": 35, "statfs": 43, "faccessat": 48,
-    "openat": 56, "close": 57, "lseek": 62, "read": 63, "write": 64, "writev": 66, "ppoll": 73,
-    "readlinkat": 78, "newfstatat": 79, "fstat": 80, "exit": 93, "exit_group": 94,
+    "chroot": 51, "openat": 56, "close": 57, "lseek": 62, "read": 63, "write": 64, "writev": 66,
+    "ppoll": 73, "readlinkat": 78, "newfstatat": 79, "fstat": 80, "exit": 93, "exit_group": 94,
     "unshare": 97, "futex": 98, "set_robust_list": 99, "nanosleep": 101, "clock_gettime": 113,
     "clock_nanosleep": 115, "ptrace": 117, "sched_getscheduler": 120, "sched_getparam": 121,
     "sched_getaffinity": 123, "sched_yield": 124, "restart_syscall": 128, "kill": 129,
     "tgkill": 131, "rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139,
-    "setpriority": 140, "setuid": 146, "setresuid": 147, "getrlimit": 163, "setrlimit": 164,
-    "getrusage": 165, "prctl": 167, "gettimeofday": 169, "getpid": 172, "gettid": 178,
-    "socket": 198, "socketpair": 199, "connect": 203, "sendto": 206, "recvfrom": 207,
-    "sendmsg": 211, "recvmsg": 212, "brk": 214, "munmap": 215, "mremap": 216, "clone": 220,
-    "execve": 221, "mmap": 222, "mprotect": 226, "madvise": 233, "prlimit64": 261,
-    "seccomp": 277, "getrandom": 278, "memfd_create": 279, "execveat": 281,
+    "setpriority": 140, "setuid": 146, "setresuid": 147, "uname": 160, "getrlimit": 163,
+    "setrlimit": 164, "getrusage": 165, "prctl": 167, "gettimeofday": 169, "getpid": 172,
+    "gettid": 178, "shmget": 194, "socket": 198, "socketpair": 199, "bind": 200, "connect": 203,
+    "sendto": 206, "recvfrom": 207, "sendmsg": 211, "recvmsg": 212, "brk": 214, "munmap": 215,
+    "mremap": 216, "clone": 220, "execve": 221, "mmap": 222, "mprotect": 226, "madvise": 233,
+    "prlimit64": 261, "seccomp": 277, "getrandom": 278, "memfd_create": 279, "execveat": 281,
     "pkey_mprotect": 288, "statx": 291, "rseq": 293, "clone3": 435, "openat2": 437,
-    "faccessat2": 439,
+    "faccessat2": 439, "landlock_create_ruleset": 444, "landlock_restrict_self": 446,
 }  # fmt: skip
 
 # Numbers above this one were added after the tables were written. glibc tries such calls first
@@ -128,6 +129,14 @@ ALLOWED: Mapping[str, tuple[Condition, ...]] = {
     "getrandom": (),
 }  # fmt: skip
 
+PROT_EXEC = 4
+
+# In place of the conditions above where no new executable memory may be made. What is executable
+# already (the libraries, V8's own code, the closures that ctypes has made) stays so.
+WITHOUT_EXECUTABLE_MEMORY: Mapping[str, tuple[Condition, ...]] = dict.fromkeys(
+    ("mmap", "mprotect", "pkey_mprotect"), (Condition(2, (0,), PROT_EXEC),)
+)
+
 # Refused by design, with an error under either action: libraries try these and live without
 # (V8 opens /dev/urandom for each isolate, libffi reads /proc/self/maps, stdio asks what kind of
 # file it writes to, V8 sets thread priorities and reads its usage), and the self-test tries the
@@ -138,7 +147,8 @@ REFUSED: tuple[str, ...] = (
     "unlinkat", "lseek", "ioctl", "fcntl", "memfd_create",
     "getrusage", "getrlimit", "setrlimit", "setpriority",
     "fork", "vfork", "execve", "execveat", "kill", "ptrace", "unshare", "setuid", "setresuid",
-    "socket", "socketpair", "connect", "seccomp",
+    "socket", "socketpair", "connect", "bind", "seccomp", "landlock_create_ruleset",
+    "landlock_restrict_self", "chroot", "shmget", "uname",
 )  # fmt: skip
 
 # glibc falls back to clone, whose flags the filter can see, only on ENOSYS.

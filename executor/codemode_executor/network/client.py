@@ -17,9 +17,13 @@ from .decoding import Decoding
 from .errors import OutboundFailed, OutboundRefused
 from .origins import Target
 
-#: Read and written at a time. h11 takes about 8 µs for each part of a message, so this is also what bounds for how long
-#: the event loop's other work waits for a response of the smallest parts.
+#: Read and written at a time.
 _SLICE = 16 * 1024
+#: Pieces (chunks, as a rule) of one response. h11 takes about 10 µs for each, however small it is, and a server that
+#: sends the smallest ones would have the event loop work for half a minute.
+_MAX_PIECES = 100_000
+#: Pieces after which the event loop's other work has its turn.
+_PIECES_AT_A_TIME = 256
 #: A connection that has waited for longer is not used again: the other end may be about to close it.
 _MAX_IDLE_S = 4.0
 
@@ -167,6 +171,8 @@ class Connection:
                 intake.head_ended = True
                 return event
             elif isinstance(event, h11.Data):
+                if intake.count_piece() % _PIECES_AT_A_TIME == 0:
+                    await asyncio.sleep(0)
                 return event
             elif isinstance(event, h11.EndOfMessage):
                 return None
@@ -187,6 +193,7 @@ class _Intake:
         self._received = 0
         self._decoded = 0
         self._kept = 0
+        self._pieces = 0
         self.begun = False
         self.head_ended = False
         self.ended = False
@@ -207,6 +214,14 @@ class _Intake:
             )
         # The head has a bound of its own; all else that comes in, the frames of chunks too, is counted as the body.
         self._check(self._received - MAX_HEADER_CHARACTERS)
+
+    def count_piece(self) -> int:
+        self._pieces += 1
+        if self._pieces > _MAX_PIECES:
+            raise OutboundRefused(
+                "response_bytes", f"the response of {self._origin} is in more than {_MAX_PIECES} pieces, the limit"
+            )
+        return self._pieces
 
     def count_decoded(self, size: int) -> None:
         self._decoded += size

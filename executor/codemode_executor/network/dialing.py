@@ -141,9 +141,10 @@ class Dialer:
             else:
                 refused.append(f"{address} is {kind}")
         if not usable:
+            where = "not a public address" if target.address else "not at a public address"
             raise OutboundRefused(
                 "address",
-                f"{target.host} is not at a public address; the host allows others in AllowList.allow_private",
+                f"{target.host} is {where}; the host allows others in AllowList.allow_private",
                 "; ".join(refused[:_MAX_ADDRESSES]),
             )
         return usable[:_MAX_ADDRESSES]
@@ -165,4 +166,4 @@ class Dialer:
 def _reason(error: OSError) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    return errno.errorcode.get(error.errno or 0, str(error))
+    return errno.errorcode.get(error.errno or 0, str(error) or type(error).__name__)

@@ -28,6 +28,8 @@ _log = logging.getLogger("codemode_executor.network")
 _IDEMPOTENT = ("GET", "HEAD", "PUT", "DELETE", "OPTIONS")
 _WITH_LENGTH = ("POST", "PUT", "PATCH")
 
+_MAX_REPORTS = 20
+
 _resolve = SystemResolver()
 
 
@@ -35,7 +37,7 @@ class Traffic(msgspec.Struct):
     """What a run has asked of the network so far. Sizes in bytes.
 
     Attributes:
-        requests: that were sent, each hop of a redirect for itself.
+        requests: that were made, each hop of a redirect for itself.
         refused: that a rule or a bound refused, before or while they were served.
         sent, received: heads and bodies as they crossed the connections.
         decoded: what compressed bodies became.
@@ -67,6 +69,7 @@ class Session:
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
         self._closed = False
+        self._reports = _MAX_REPORTS
         self.traffic = Traffic()
         self._meter = Meter(self._sent, self._received, self._decoded, policy.max_response_bytes)
 
@@ -92,7 +95,7 @@ class Session:
         except OutboundError as error:
             if isinstance(error, OutboundRefused):
                 self.traffic.refused += 1
-            _log.warning("outbound %s: %s%s", request.method, error, f" ({error.note})" if error.note else "")
+            self._report(request, error)
             raise
 
     async def aclose(self) -> None:
@@ -196,6 +199,14 @@ class Session:
             self._drop(connection)
             raise OutboundFailed("connect", "the run is over")
         return connection
+
+    def _report(self, request: OutboundRequest, error: OutboundError) -> None:
+        # A program may try again as often as it likes; it does not get to fill the host's disk.
+        self._reports -= 1
+        if self._reports >= 0:
+            _log.warning("outbound %s: %s%s", request.method, error, f" ({error.note})" if error.note else "")
+        if self._reports == 0:
+            _log.warning("outbound: further failures of this run are not logged")
 
     def _take(self, target: Target) -> Connection | None:
         """A connection of this run that waits. It leads to an address that was judged when it was made."""

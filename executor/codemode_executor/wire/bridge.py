@@ -7,7 +7,7 @@ types a payload, which neither end parses for the other. Headers are read here, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, Literal, TypeGuard
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -30,10 +30,6 @@ Number = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 CallKind = Literal["tool", "connector", "env", "outbound"]
 
 
-class _Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", omit_defaults=True):
-    pass
-
-
 # --- client to daemon -------------------------------------------------------------------------------------------------
 
 
@@ -54,7 +50,7 @@ class ModuleDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     kind: ModuleKind | None = None
 
 
-class Run(_Message, tag="run"):
+class Run(msgspec.Struct, tag="run", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """Run ``code``. Payload: ``this.env``, a JSON object.
 
     Attributes:
@@ -80,14 +76,14 @@ class Run(_Message, tag="run"):
     normalize: bool = False
 
 
-class Answer(_Message, tag="answer"):
+class Answer(msgspec.Struct, tag="answer", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """A call succeeded. Payload: its result, tool JSON or clone text."""
 
     run: Number
     call: Number
 
 
-class AnswerError(_Message, tag="answer_error"):
+class AnswerError(msgspec.Struct, tag="answer_error", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """A call failed. All but the numbers are members of the Error that the program gets."""
 
     run: Number
@@ -99,13 +95,13 @@ class AnswerError(_Message, tag="answer_error"):
     cause: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class Cancel(_Message, tag="cancel"):
+class Cancel(msgspec.Struct, tag="cancel", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """End the run, whatever it does."""
 
     run: Number
 
 
-class Invoke(_Message, tag="invoke"):
+class Invoke(msgspec.Struct, tag="invoke", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """Call a function of a retained run. Payload: clone text of its arguments, an array."""
 
     run: Number
@@ -114,14 +110,14 @@ class Invoke(_Message, tag="invoke"):
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] | None = None
 
 
-class Release(_Message, tag="release"):
+class Release(msgspec.Struct, tag="release", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """These functions of a retained run will not be called any more."""
 
     run: Number
     handles: list[Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]]
 
 
-class Ping(_Message, tag="ping"):
+class Ping(msgspec.Struct, tag="ping", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """Asks for a ``pong``, on platforms without WebSocket pings."""
 
     n: int
@@ -132,7 +128,7 @@ ToDaemon = Run | Answer | AnswerError | Cancel | Invoke | Release | Ping
 # --- daemon to client -------------------------------------------------------------------------------------------------
 
 
-class Hello(_Message, tag="hello"):
+class Hello(msgspec.Struct, tag="hello", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """The first message: the bounds that hold here.
 
     Attributes:
@@ -152,14 +148,14 @@ class Hello(_Message, tag="hello"):
     retained_idle_s: float
 
 
-class Accepted(_Message, tag="accepted"):
+class Accepted(msgspec.Struct, tag="accepted", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """A worker takes the run. ``token`` names it as the parent of runs that its tools start."""
 
     run: int
     token: str
 
 
-class Refused(_Message, tag="refused"):
+class Refused(msgspec.Struct, tag="refused", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """Nothing has run. ``retry_after_s``: when it is likely to be taken."""
 
     run: int
@@ -168,7 +164,7 @@ class Refused(_Message, tag="refused"):
     retry_after_s: float | None = None
 
 
-class Call(_Message, tag="call"):
+class Call(msgspec.Struct, tag="call", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """The program calls. Payload: its arguments, a JSON array for a tool, else clone text."""
 
     run: int
@@ -178,21 +174,21 @@ class Call(_Message, tag="call"):
     tool: str
 
 
-class CancelCall(_Message, tag="cancel_call"):
+class CancelCall(msgspec.Struct, tag="cancel_call", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """Nobody wants the answer to this call any more."""
 
     run: int
     call: int
 
 
-class Logs(_Message, tag="logs"):
+class Logs(msgspec.Struct, tag="logs", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """Lines that the program logged, each ``[level, text]``."""
 
     run: int
     lines: list[tuple[str, str]]
 
 
-class Result(_Message, tag="result"):
+class Result(msgspec.Struct, tag="result", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """The program has answered. Payload: clone text."""
 
     run: int
@@ -201,7 +197,7 @@ class Result(_Message, tag="result"):
     hint: str = ""
 
 
-class Failed(_Message, tag="error"):
+class Failed(msgspec.Struct, tag="error", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """The program failed: ``message`` is the ``error`` of its envelope."""
 
     run: int
@@ -213,7 +209,7 @@ class Failed(_Message, tag="error"):
     hint: str = ""
 
 
-class Fault(_Message, tag="fault"):
+class Fault(msgspec.Struct, tag="fault", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """The machinery failed after it had accepted the run."""
 
     run: int
@@ -221,14 +217,14 @@ class Fault(_Message, tag="fault"):
     message: str
 
 
-class Invoked(_Message, tag="invoked"):
+class Invoked(msgspec.Struct, tag="invoked", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """A function has answered. Payload: clone text."""
 
     run: int
     invocation: int
 
 
-class InvokeFailed(_Message, tag="invoke_failed"):
+class InvokeFailed(msgspec.Struct, tag="invoke_failed", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """A function threw, or could not be called."""
 
     run: int
@@ -239,20 +235,20 @@ class InvokeFailed(_Message, tag="invoke_failed"):
     stack: str = ""
 
 
-class Over(_Message, tag="over"):
+class Over(msgspec.Struct, tag="over", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """A retained run is over; ``message`` says why its handles are dead."""
 
     run: int
     message: str
 
 
-class Draining(_Message, tag="draining"):
+class Draining(msgspec.Struct, tag="draining", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """No further run is accepted here; one that goes on has ``drain_s`` seconds."""
 
     drain_s: float
 
 
-class Pong(_Message, tag="pong"):
+class Pong(msgspec.Struct, tag="pong", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
     """Answers a ``ping``."""
 
     n: int
@@ -286,7 +282,7 @@ class BadFrame(ValueError):
     """A frame is not what the protocol says; the text says where."""
 
 
-def has_payload(message: ToDaemon | ToClient) -> TypeGuard[WithPayload]:
+def has_payload(message: ToDaemon | ToClient) -> bool:
     """A second line belongs to this message."""
     return isinstance(message, WithPayload)
 

@@ -67,7 +67,7 @@ def reduced(it: Difference) -> Difference:
 
 def severity(it: Difference) -> int:
     """From a program that finds or gets something else to one that reads another text."""
-    return ("absent", "extra", "differs", "words").index(it.apart)
+    return ("absent", "extra", "differs", "words", "length").index(it.apart)
 
 
 async def main(words: list[str], *, upstream_only: bool) -> None:

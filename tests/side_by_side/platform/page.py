@@ -28,7 +28,13 @@ CHUNKS = ROOT / "executor" / "guest" / "src" / "chunks"
 
 
 _BLOCK = re.compile(r"(<!-- platform: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_SHOWN = {"absent": "not here", "differs": "differs", "extra": "only here", "words": "says it otherwise"}
+_SHOWN = {
+    "absent": "not here",
+    "differs": "differs",
+    "extra": "only here",
+    "words": "says it otherwise",
+    "length": "another `length`",
+}
 _LISTED = 8
 
 

@@ -15,8 +15,8 @@ from side_by_side.corpus import Case
 HERE = Path(__file__).parent
 
 #: ``absent``: upstream has it, ours has not. ``extra``: the other way. ``differs``: both have it, not the same.
-#: ``words``: both refuse, and do not say the same.
-Apart = Literal["absent", "differs", "extra", "words"]
+#: ``words``: both refuse, and do not say the same. ``length``: the same functions, with another ``length``.
+Apart = Literal["absent", "differs", "extra", "words", "length"]
 
 
 class Exemption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"apart": "is"}):
@@ -207,12 +207,20 @@ def apart(upstream: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, Dif
         elif theirs is None or (theirs.startswith(_NO_MODULE) and not mine.startswith(_NO_MODULE)):
             found[name] = Difference("extra", theirs or "", mine)
         else:
-            refused = _REFUSAL.match(theirs) and _REFUSAL.match(mine)
-            found[name] = Difference("words" if refused else "differs", theirs, mine)
+            found[name] = Difference(_how(theirs, mine), theirs, mine)
     return found
 
 
+def _how(upstream: str, ours: str) -> Apart:
+    if _REFUSAL.match(upstream) and _REFUSAL.match(ours):
+        return "words"
+    if _LENGTH.sub("", upstream) == _LENGTH.sub("", ours):
+        return "length"
+    return "differs"
+
+
 _REFUSAL = re.compile(r"(?:promise )?threw ")
+_LENGTH = re.compile(r"\(\d+\)")
 
 
 def differing(upstream: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, Difference]:

@@ -1,5 +1,5 @@
 // The global `process`, as small as upstream's: there is no process behind it.
-const UNCAUGHT = 9 // LEVELS of wire/messages.py
+import { nextTickOf } from '../next-tick.js'
 
 export default function install(realm) {
   const { invalidArgValue } = realm.exports['node-errors']
@@ -41,19 +41,8 @@ export default function install(realm) {
     if (shown !== undefined) values[key] = shown
   }
 
-  const microtask = async (callback, args) => {
-    await undefined
-    try {
-      callback(...args)
-    } catch (error) {
-      realm.log(UNCAUGHT, realm.describe(error).message)
-    }
-  }
-
   const process = {
-    nextTick(callback, ...args) {
-      void microtask(realm.exports['node-async-hooks']?.bind(callback) ?? callback, args)
-    },
+    nextTick: nextTickOf(realm),
     env: makeEnv(values),
     exit(code) {
       const status = code ?? 0

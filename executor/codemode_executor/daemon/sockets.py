@@ -1,0 +1,168 @@
+"""The WebSocket of one connection, and what the library leaves to bound: connections before their opening, bytes that
+nobody has read, answers to pings that nobody reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from websockets.asyncio.server import Server, ServerConnection
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Event
+from websockets.server import ServerProtocol
+
+from ..limits import MIB
+from .accounts import Account
+from .protocol import CLOSE_FLOODED, Violation
+from .session import Lost
+
+#: Beyond the one frame that is being sent: answers to pings.
+_UNSENT_BYTES = 1 * MIB
+_CLOSE_S = 2.0
+
+
+class Flooded(Violation):
+    """The token's clients have more frames under way than the daemon buffers."""
+
+    code = CLOSE_FLOODED
+
+
+class Socket(ServerConnection):
+    """A WebSocket that knows whose it is, and counts what it holds.
+
+    Attributes:
+        account: whose it is, once the opening request was let in.
+        flooded: why it was cut, if it was.
+        binary: a binary frame has come.
+        sending: size of the frame that is being sent.
+    """
+
+    account: Account | None = None
+    flooded: str = ""
+    binary: bool = False
+    sending: int = 0
+    max_buffered_bytes: int = 0
+    may_connect: Callable[[], bool]
+    all_sockets: set[Socket]
+    _queued: int = 0  # of frames that are complete, and wait
+    _partial: int = 0  # of the frame that is coming in; at most one read too much
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has connected."""
+        super().connection_made(transport)
+        self.all_sockets.add(self)
+        if not self.may_connect():
+            self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come, of any part of a frame."""
+        self._count(partial=len(data))
+        super().data_received(data)
+        account = self.account
+        if account is not None and account.buffered > self.max_buffered_bytes:
+            self.flooded = (
+                f"the clients of this token have {account.buffered} bytes under way that the daemon has not read;"
+                f" the limit is {self.max_buffered_bytes} (max_buffered_bytes)"
+            )
+            self.transport.abort()
+        elif self.transport.get_write_buffer_size() > self.sending + _UNSENT_BYTES:
+            self.flooded = "the client sends pings and does not read their answers"
+            self.transport.abort()
+
+    def process_event(self, event: Event) -> None:
+        """A frame is complete, or the opening request."""
+        if isinstance(event, Frame):
+            self.binary = self.binary or event.opcode is Opcode.BINARY
+            is_data = event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
+            self._count(queued=len(event.data) if is_data else 0, partial=-self._partial)
+        super().process_event(event)
+
+    def taken(self, size: int) -> None:
+        """A message was read."""
+        self._count(queued=-size)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+        self.all_sockets.discard(self)
+        self._count(queued=-self._queued, partial=-self._partial)
+        super().connection_lost(exc)
+
+    def _count(self, *, queued: int = 0, partial: int = 0) -> None:
+        if self.account is not None:
+            self._queued += queued
+            self._partial += partial
+            self.account.buffered += queued + partial
+
+
+class SocketTransport:
+    """A ``Socket`` as a session wants it."""
+
+    def __init__(self, socket: Socket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> bytes:
+        """The next frame.
+
+        Raises:
+            Lost: the connection is closed.
+            Violation: a binary message, or too much under way.
+        """
+        try:
+            frame = await self._socket.recv(decode=False)
+        except ConnectionClosed as error:
+            if self._socket.flooded:
+                raise Flooded(self._socket.flooded) from error
+            raise Lost(str(error)) from error
+        self._socket.taken(len(frame))
+        if self._socket.binary:
+            raise Violation("a binary message: all messages are text")
+        return frame
+
+    async def send(self, frame: bytes) -> None:
+        """Hand a frame over.
+
+        Raises:
+            Lost: the connection is closed.
+        """
+        self._socket.sending = len(frame)
+        try:
+            await self._socket.send(frame, text=True)
+        except ConnectionClosed as error:
+            raise Lost(str(error)) from error
+        self._socket.sending = 0
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close it in order; cut it if the client does not take part."""
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self._socket.close(code, reason)
+        except TimeoutError:
+            self._socket.transport.abort()
+
+    def abort(self) -> None:
+        """Cut it."""
+        self._socket.transport.abort()
+
+
+def socket_factory(
+    max_buffered_bytes: int, may_connect: Callable[[], bool], all_sockets: set[Socket]
+) -> Callable[..., Socket]:
+    """Makes the sockets of one server.
+
+    Args:
+        max_buffered_bytes: of one token, unread.
+        may_connect: one more may stay.
+        all_sockets: where each is found for as long as it is connected.
+    """
+
+    def make(protocol: ServerProtocol, server: Server, **options: Any) -> Socket:
+        made = Socket(protocol, server, **options)
+        made.max_buffered_bytes = max_buffered_bytes
+        made.may_connect = may_connect
+        made.all_sockets = all_sockets
+        return made
+
+    return make

@@ -1,0 +1,3 @@
+import { realm } from './platform.js'
+
+export const { EventEmitter } = realm.findModule('events')

@@ -1,0 +1,5 @@
+import { realm } from './platform.js'
+
+export const {
+  validateAbortSignal, validateBoolean, validateFunction, validateInteger, validateObject,
+} = realm.exports['node-errors']

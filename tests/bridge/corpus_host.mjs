@@ -1,0 +1,36 @@
+// A JavaScript host that runs the cases of the corpus through the bridge: the same file as upstream's host but for the
+// executor. One JSON object a line each way, matched by `id`; the daemon is the bridge's own.
+import { createInterface } from "node:readline";
+import { DynamicWorkerExecutor } from "../../node_bridge/dist/node/index.js";
+import { describeEnvelope } from "../side_by_side/src/describe.mjs";
+import { makeTools } from "../side_by_side/src/tools.mjs";
+
+// How long upstream's host waits for calls that a program made and did not wait for.
+const SETTLE_MS = 60;
+
+async function execute(body) {
+  const { code, prelude, modules, bindings, timeout = 3000 } = body;
+  const made = body.providers.map(({ ns, tools }) => ({ name: ns, ...makeTools(tools) }));
+  const resolved = made.map(({ name, fns }) => ({ name, fns, ...(prelude !== undefined && { prelude }) }));
+  let outcome;
+  try {
+    const executor = new DynamicWorkerExecutor({ timeout, modules, bindings });
+    outcome = describeEnvelope(await executor.execute(code, resolved));
+  } catch (error) {
+    if (error.code === "BAD_REQUEST") return { refused: error.message };
+    return { rejected: `${error.code}: ${error.message}` };
+  }
+  if (body.calls) {
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    outcome.calls = made.flatMap(({ seen }) => seen);
+  }
+  return outcome;
+}
+
+for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+  const { id, body } = JSON.parse(line);
+  execute(body).then(
+    (value) => process.stdout.write(`${JSON.stringify({ id, value })}\n`),
+    (error) => process.stdout.write(`${JSON.stringify({ id, failure: String(error) })}\n`),
+  );
+}
