@@ -29,13 +29,7 @@ from side_by_side.ours import Witness, WitnessFailed
 
 _ANSWER_S = 60.0
 _SETTLE_S = 0.06
-_NAME_REFUSED = "namespace-reserved"
-_HARNESS_NAME = "no-harness-names"
 _DROPPED = "[notice] Further log output was dropped"
-
-
-def _reserved(name: str) -> dict[str, Any]:
-    return {"difference": _NAME_REFUSED, "ours": {"error": f'Provider name "{name}" is reserved', "logs": []}}
 
 
 #: What a case says otherwise through this layer.
@@ -47,17 +41,12 @@ THROUGH_COMPAT: dict[str, dict[str, Any]] = {
             "refused": "timeout is 1000000000000 ms; it must be greater than 0 and at most 2147483647 ms (2^31 - 1)"
         }
     },
-    "X086": _reserved("JSON"),
-    "X087": _reserved("Object"),
-    "ns-014": _reserved("String"),
-    "ns-033": {"difference": _HARNESS_NAME, "ours": {"result": 1}},
 }
 
 
 def as_compat(case: Case) -> Case:
-    """The case with this layer's marks: nothing waits for the layer itself any more."""
-    pending = None if case.pending == 6 else case.pending
-    return msgspec.structs.replace(case, pending=pending, **THROUGH_COMPAT.get(case.id, {}))
+    """The case with this layer's marks."""
+    return msgspec.structs.replace(case, **THROUGH_COMPAT.get(case.id, {}))
 
 
 def judged(case: Case, upstream: dict[str, Any] | None, ours: dict[str, Any]) -> Finding:

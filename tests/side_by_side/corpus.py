@@ -63,6 +63,8 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         ours: what ours answers where upstream is not the measure: parts of the described envelope. Beside
             ``difference`` it is so; beside ``pending`` it will be.
         pending: the issue that will make this case agree, or be as ``ours`` says.
+        through: ``compat``: the compat layer decides this case, for example by refusing a name; the engine itself is
+            not asked.
         upstream: ``hangs`` or ``crashes``: upstream's whole process does, so it is not given the program.
         note: why the case is as it is.
     """
@@ -81,6 +83,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     difference: str | None = None
     ours: dict[str, Any] | None = None
     pending: int | None = None
+    through: Literal["compat"] | None = None
     upstream: Literal["hangs", "crashes"] | None = None
     note: str | None = None
 

@@ -19,9 +19,9 @@ function index(list) {
 // As the manifest has it: `node:path` is "path" there.
 const manifestName = (builtin) => builtin.replace(/^node:/, "");
 
-/** @returns {string[]} the specifiers of all modules that the platform offers */
+/** @returns {string[]} names of the modules that the platform offers, without their parts */
 export function offered() {
-  return [...byModule.keys()].map((name) => (name.includes(":") ? name : `node:${name}`)).sort();
+  return [...byModule.keys()].filter((name) => !name.includes("/") && !name.startsWith("_")).sort();
 }
 
 /** @param {string} builtin a specifier with its prefix */
