@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import datetime
 import json
 import math
+import struct
+import tracemalloc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -134,3 +138,55 @@ _NODES = st.recursive(
 def test_any_json_is_a_value_or_refused(root: object, table: list[object]) -> None:
     with contextlib.suppress(ValueRefused):
         decode_result(RICH, json.dumps({"root": root, "table": table}).encode())
+
+
+# --- what a few bytes of text may become ---------------------------------------------------------------------------
+
+
+def _rich(root: str, *table: str) -> bytes:
+    return f'{{"root":{root},"table":[{",".join(table)}]}}'.encode()
+
+
+def test_many_arrays_of_holes_are_refused_before_they_are_made() -> None:
+    refs = ",".join(f'{{"r":{n}}}' for n in range(1, 61))
+    text = _rich('{"r":0}', f'["a",{refs}]', *(['["s",1000000]'] * 60))
+    with peak() as most, pytest.raises(ValueRefused, match="arrays with many holes"):
+        decode_result(RICH, text)
+    assert most() < 64 * 1024 * 1024
+
+
+@pytest.mark.parametrize("kind", ["Uint8Array", "Float64Array"])
+def test_many_views_of_one_buffer_are_refused_before_they_are_made(kind: str) -> None:
+    size = 800_000
+    data = base64.b64encode(bytes(size)).decode()
+    count = size if kind == "Uint8Array" else size // 8
+    refs = ",".join(f'{{"r":{n}}}' for n in range(2, 202))
+    views = [f'["v","{kind}",1,{0 if kind == "Float64Array" else 1},{count - 1}]' for _ in range(200)]
+    text = _rich('{"r":0}', f'["a",{refs}]', f'["b","{data}"]', *views)
+    with peak() as most, pytest.raises(ValueRefused, match="many views"):
+        decode_result(RICH, text)
+    assert most() < 128 * 1024 * 1024
+
+
+def test_a_large_typed_array_alone_is_no_trick() -> None:
+    data = base64.b64encode(struct.pack("<300000d", *range(300000))).decode()
+    value = decode_result(RICH, _rich('{"r":1}', f'["b","{data}"]', '["v","Float64Array",0,0,300000]'))
+    assert value == list(map(float, range(300000)))
+
+
+def test_integers_whose_hashes_a_program_can_choose_are_no_keys() -> None:
+    entries = ",".join(f'["i","{n * (2**61 - 1)}"],{n}' for n in range(1, 3000))
+    value = decode_result(RICH, _rich('{"r":0}', f'["m",{entries}]'))
+    assert isinstance(value, list)
+    assert value[0] == (2**61 - 1, 1)
+    assert decode_result(RICH, _rich('{"r":0}', '["m",["i","5"],1]')) == {5: 1}
+
+
+@contextlib.contextmanager
+def peak() -> Iterator[Callable[[], int]]:
+    """The most that Python has allocated since, in bytes."""
+    tracemalloc.start()
+    try:
+        yield lambda: tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

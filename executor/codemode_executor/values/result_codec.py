@@ -24,7 +24,7 @@ boxed primitives                      the primitive
 function                              a ``Handle``, where the run is retained
 ====================================  =========================================================
 
-Cycles and objects that are reached twice stay what they are, for lists and dicts.
+A ``Map`` with integers beyond 2^60 among its keys is a list of pairs, too. Cycles and objects that are reached twice stay what they are, for lists and dicts.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ MakeHandle = Callable[[int], object]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MAX_SPARSE = 1_000_000
+# Python's hash of a larger integer is a remainder, so that a program can make as many equal ones as it likes.
+_MAX_KEY = 2**60
+# What a few bytes of text may become: holes, and copies of parts of a buffer.
+_MAX_EXPANSION = 16 * 1024 * 1024
 _MAX_DIGITS = 4000
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0": -0.0}
 _ERROR_NAMES = frozenset(("Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError"))
@@ -112,14 +116,15 @@ def decode_result(form: int, value: bytes, handle: MakeHandle | None = None) -> 
     if not isinstance(table, list) or "root" not in fields:
         raise ValueRefused("a rich result lacks its root or its table")
     try:
-        return _Reader(cast(list[object], table), handle).child(fields["root"])
+        return _Reader(cast(list[object], table), handle, _MAX_EXPANSION + 4 * len(value)).child(fields["root"])
     except RecursionError:
         raise ValueRefused("the result nests too deeply to be decoded") from None
 
 
 class _Reader:
-    def __init__(self, table: list[object], handle: MakeHandle | None) -> None:
+    def __init__(self, table: list[object], handle: MakeHandle | None, budget: int) -> None:
         self._table = table
+        self._budget = budget
         self._handle = handle
         self._made: dict[int, object] = {}
         self._open: set[int] = set()
@@ -130,6 +135,15 @@ class _Reader:
         if isinstance(node, dict):
             return self._object(cast(dict[str, object], node).get("r"))
         return node
+
+    def _spend(self, size: int) -> None:
+        """Something is about to be made that takes ``size`` bytes, however short its text."""
+        self._budget -= size
+        if self._budget < 0:
+            raise ValueRefused(
+                "the result takes much more memory in Python than its text: it holds arrays with many holes, or many views"
+                " of one buffer"
+            )
 
     def _leaf(self, node: list[object]) -> object:
         if len(node) == 2 and node[0] == "h" and self._handle is not None:
@@ -176,6 +190,7 @@ class _Reader:
             raise ValueRefused(
                 f"the result holds an array with holes of length {length}; Python gets at most {_MAX_SPARSE} elements"
             )
+        self._spend(8 * length)
         items: list[object] = [None] * length
         self._made[number] = items
         for index, node in _pairs(parts[1:]):
@@ -191,7 +206,7 @@ class _Reader:
         for key_node, node in _pairs(parts):
             key = self.child(key_node)
             pairs.append((key, self.child(node)))
-        if any(isinstance(key, (dict, list, JSError)) for key, _ in pairs):
+        if any(isinstance(key, (dict, list, JSError)) or _is_large(key) for key, _ in pairs):
             return pairs
         for key, value in pairs:
             if key in members:
@@ -250,7 +265,11 @@ class _Reader:
         end = start + count * struct.calcsize("<" + code)
         if end > len(buffer):
             raise ValueRefused("a view of a rich result reaches beyond its buffer")
+        if end - start < len(buffer):
+            self._spend(end - start)  # a copy
         data = buffer[start:end]
+        if kind not in _AS_BYTES:
+            self._spend(8 * count)
         return data if kind in _AS_BYTES else list(struct.unpack(f"<{count}{code}", data))
 
     def _boxed(self, number: int, parts: list[object]) -> object:
@@ -271,6 +290,10 @@ class _Reader:
         "v": _view,
         "w": _boxed,
     }
+
+
+def _is_large(key: object) -> bool:
+    return isinstance(key, int) and abs(key) >= _MAX_KEY
 
 
 def _leaf(node: list[object]) -> object:

@@ -26,7 +26,8 @@ from .main import Worker
 from .platform import Platform
 
 CONTROL_FD = 3
-_STDERR_TAIL = 4096
+_STDERR_HEAD = 2048
+_STDERR_TAIL = 2048
 _DRAIN_READS = 16
 _MAX_REQUEST = 64 * 1024
 _NICE = 10
@@ -39,10 +40,14 @@ class _Child:
     pid: int
     pidfd: int
     stderr: int
+    head: bytearray = field(default_factory=bytearray)
     tail: bytearray = field(default_factory=bytearray)
 
     def drain(self) -> bool:
-        """Take in some of what is there of stderr, keeping its end. False at its end."""
+        """Take in some of what is there of stderr, keeping its start and its end. False at its end.
+
+        V8 says why it aborts first, and then shows a stack that may be long.
+        """
         for _ in range(_DRAIN_READS):
             try:
                 data = os.read(self.stderr, 65536)
@@ -50,7 +55,9 @@ class _Child:
                 return True
             if not data:
                 return False
-            self.tail += data
+            room = _STDERR_HEAD - len(self.head)
+            self.head += data[:room]
+            self.tail += data[room:]
             del self.tail[:-_STDERR_TAIL]
         return True
 
@@ -197,7 +204,7 @@ class Zygote:
         del self._children[child.pidfd]
         os.close(child.pidfd)
         os.close(child.stderr)
-        tail = bytes(child.tail).decode("utf-8", "replace")
+        tail = bytes(child.head + child.tail).decode("utf-8", "replace")
         self._send(wire.Exited(child.worker, os.waitstatus_to_exitcode(status), tail))
 
 
