@@ -353,10 +353,7 @@ async def test_harness_at_the_end_of_the_stack(executor: IsolateExecutor, call: 
     assert outcome.detail.bound in (None, "memory")
 
 
-@pytest.mark.parametrize("pattern", ["'(?='.repeat(6e4) + ')'.repeat(6e4)", "'(?<='.repeat(6e3) + ')'.repeat(6e3)"])
-async def test_what_brings_v8_down_for_want_of_memory_is_that_outcome(executor: IsolateExecutor, pattern: str) -> None:
+async def test_what_brings_v8_down_for_want_of_memory_is_that_outcome(executor: IsolateExecutor) -> None:
     """V8 says so first, and then shows a stack that is longer than what is kept of it."""
-    outcome = await executor.execute(f"async () => new RegExp({pattern}).test('a')")
-    assert outcome.detail.bound == "memory" or outcome.error is not None
-    if outcome.detail.bound is None:
-        assert "Regular expression too large" in outcome.error
+    outcome = await executor.execute("async () => new RegExp('(?='.repeat(6e4) + ')'.repeat(6e4)).test('a')")
+    assert outcome.detail.bound == "memory", outcome.error

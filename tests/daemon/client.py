@@ -141,7 +141,8 @@ class Client:
     async def next(self) -> Message:
         """The next message, whatever it is."""
         while not self._waiting:
-            frame = await asyncio.wait_for(self.socket.recv(), WAIT_S)
+            async with asyncio.timeout(WAIT_S):
+                frame = await self.socket.recv()
             assert isinstance(frame, str)
             self._waiting += read(frame)
         return self._waiting.pop(0)
@@ -193,7 +194,8 @@ class Client:
     async def closed(self) -> tuple[int | None, str]:
         """Wait for the end of the connection: its code and reason, or ``None`` for one that was cut."""
         try:
-            while True:
-                await asyncio.wait_for(self.socket.recv(), WAIT_S)
+            async with asyncio.timeout(WAIT_S):
+                while True:
+                    await self.socket.recv()
         except ConnectionClosed as error:
             return (error.rcvd.code, error.rcvd.reason) if error.rcvd is not None else (None, "")

@@ -53,7 +53,7 @@ def test_a_token_as_a_subprotocol() -> None:
         {"Authorization": f"Bearer {TOKEN[:-1]}"},
         {"Authorization": f"Bearer {TOKEN}x"},
         {"Authorization": f"Bearer {TOKEN.upper()}"},
-        {"Authorization": "Bearer \udce9" + TOKEN},
+        {"Authorization": "Bearer é" + TOKEN},
         {"Authorization": None, "Sec_WebSocket_Protocol": offered(TOKEN + "x")},
         {"Authorization": None, "Sec_WebSocket_Protocol": f"{PROTOCOL}, codemode-executor.token.@@@"},
         {"Authorization": None, "Sec_WebSocket_Protocol": f"{PROTOCOL}, codemode-executor.token."},
@@ -139,7 +139,9 @@ def test_listed_pages() -> None:
     assert code(listed.check("/", headers)) == "403 ORIGIN_REFUSED"
 
 
-@pytest.mark.parametrize("protocol", [None, "", "codemode-executor.v2", "CODEMODE-EXECUTOR.V1", "codemode-executor.v11"])
+@pytest.mark.parametrize(
+    "protocol", [None, "", "codemode-executor.v2", "CODEMODE-EXECUTOR.V1", "codemode-executor.v11"]
+)
 def test_other_protocols(protocol: str | None) -> None:
     assert code(check(Sec_WebSocket_Protocol=protocol)) == "400 UNKNOWN_PROTOCOL"
 
@@ -158,7 +160,15 @@ def test_connections_of_a_token_are_bounded() -> None:
 
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False), ("a", False)],
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("a", False),
+    ],
 )
 def test_loopback(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected

@@ -69,7 +69,9 @@ async def test_runs_follow_one_another_on_a_connection(daemon: Daemon) -> None:
 async def test_calls_are_served_by_the_client(daemon: Daemon) -> None:
     outcome = await run(daemon, "async () => await codemode.add(2, 3) + await codemode.add(1)")
     assert outcome.value == 6
-    assert [(call["call"], call["kind"], call["provider"], call["tool"], call.payload) for call in outcome.of("call")] == [
+    assert [
+        (call["call"], call["kind"], call["provider"], call["tool"], call.payload) for call in outcome.of("call")
+    ] == [
         (1, "tool", "codemode", "add", "[2,3]"),
         (2, "tool", "codemode", "add", "[1]"),
     ]
@@ -114,7 +116,8 @@ async def test_an_unknown_tool_is_named(daemon: Daemon) -> None:
 
 async def test_logs_stream_before_the_end_and_in_order_with_calls(daemon: Daemon) -> None:
     outcome = await run(
-        daemon, "async () => { console.log('a', 1); await codemode.add(1); console.warn('b'); console.log('c'); return 1 }"
+        daemon,
+        "async () => { console.log('a', 1); await codemode.add(1); console.warn('b'); console.log('c'); return 1 }",
     )
     assert outcome.logs == [["log", "a 1"], ["warn", "b"], ["log", "c"]]
     kinds = [message.t for message in outcome.messages]

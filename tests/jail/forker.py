@@ -1,15 +1,17 @@
 """Run as a script, `python -I forker.py REQUEST`: forks one jailed child and looks at it.
 
 The request is JSON: `paths` for sys.path, `policy`, `nobody` (become an ordinary user first), `v8`
-(initialise V8 before the fork), `early_thread`, `body` (source run in the child after the jail,
-with `jail`, `report`, `error`, `isolate_type` and `answer` in scope). One JSON object goes to
-standard output.
+(initialise V8 before the fork), `early_thread`, `share` (prepare with the policy, as a zygote does),
+`denied` (system calls that a container's filter refuses), `keep_capabilities` (the only ones that are
+left), `body` (source run in the child after the jail, with `jail`, `report`, `error`, `isolate_type`
+and `answer` in scope). One JSON object goes to standard output.
 """
 
 import ctypes
 import json
 import os
 import socket
+import struct
 import sys
 import threading
 import time
@@ -22,6 +24,8 @@ REQUEST = json.loads(sys.argv[1])
 sys.path[:0] = REQUEST["paths"]
 
 from codemode_executor import jail  # noqa: E402
+from codemode_executor.jail import kernel  # noqa: E402
+from codemode_executor.jail.syscalls import architecture  # noqa: E402
 
 
 def look(action: Any) -> Any:
@@ -60,6 +64,7 @@ def in_child(out: int, go: int, isolate_type: Any) -> None:
         }
     answer["apply_ms"] = 1000 * (time.perf_counter() - started)
     if report is not None:
+        answer["wanted"] = {layer.name: layer.wanted for layer in report.layers}
         answer["layers"] = {layer.name: [layer.state, layer.detail] for layer in report.layers}
         exec(
             compile(REQUEST["body"], "body", "exec"),
@@ -73,6 +78,21 @@ def in_child(out: int, go: int, isolate_type: Any) -> None:
     os._exit(0)
 
 
+def be_in_a_container(denied: list[str], keep: int | None) -> None:
+    """Refuse system calls with EPERM, and give capabilities up, as container runtimes do."""
+    arch = architecture()
+    assert arch is not None
+    if denied:
+        program = [(0x20, 0, 0, 0)]
+        for name in denied:
+            program += [(0x15, 0, 1, arch.numbers[name]), (0x06, 0, 0, 0x0005_0001)]
+        program.append((0x06, 0, 0, 0x7FFF_0000))
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+        kernel.load_filter(arch.numbers["seccomp"], b"".join(struct.pack("<HBBI", *one) for one in program))
+    if keep is not None:
+        kernel.set_capabilities(keep)
+
+
 def main() -> None:
     isolate_type = None
     if REQUEST["v8"]:
@@ -80,7 +100,8 @@ def main() -> None:
 
         initialise()
         isolate_type = Isolate
-    jail.prepare()
+    if not REQUEST["share"]:
+        jail.prepare()
     if REQUEST["nobody"]:
         # An ordinary user that was given capabilities: leaving uid 0 keeps the permitted ones.
         libc = ctypes.CDLL(None)
@@ -90,6 +111,9 @@ def main() -> None:
         os.setresuid(65534, 65534, 65534)
         # Leaving uid 0 made the process undumpable, which one that was never root is not.
         libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    be_in_a_container(REQUEST["denied"], REQUEST["keep_capabilities"])
+    if REQUEST["share"]:
+        jail.prepare(jail.JailPolicy(**REQUEST["policy"]))
     # A descriptor and a variable that must not survive.
     leaked = os.open(os.devnull, os.O_RDONLY)
     os.environ["LATE_SECRET"] = "late"
@@ -114,6 +138,8 @@ def main() -> None:
     if line:
         statuses = jail.inspect(pid)
         seen["threads"] = [{name: getattr(status, name) for name in status.__struct_fields__} for status in statuses]
+        process = jail.inspect_process(pid)
+        seen["process"] = {name: getattr(process, name) for name in process.__struct_fields__}
         seen["fds"] = look(lambda: {fd: os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")})
         seen["environ"] = look(lambda: read(f"/proc/{pid}/environ"))
         seen["limits"] = read(f"/proc/{pid}/limits")

@@ -14,6 +14,7 @@ from codemode_executor.jail.syscalls import (
     PR_SET_NAME,
     REFUSED,
     UNKNOWN,
+    WITHOUT_EXECUTABLE_MEMORY,
     Architecture,
 )
 
@@ -103,6 +104,19 @@ def test_conditions(arch: Architecture, name: str) -> None:
         assert interpret(code, arch.numbers[name], arch.audit_arch, arguments) == ALLOW, arguments
     for arguments in bad:
         assert interpret(code, arch.numbers[name], arch.audit_arch, arguments) == EPERM, arguments
+
+
+@BOTH
+@pytest.mark.parametrize("name", WITHOUT_EXECUTABLE_MEMORY)
+def test_executable_memory(arch: Architecture, name: str) -> None:
+    number = arch.numbers[name]
+    may, may_not = (assemble(arch, "kill", executable).for_pid(PID) for executable in (True, False))
+    for protection in range(8):
+        arguments = (POINTER, 4096, protection, 0x22)
+        assert interpret(may, number, arch.audit_arch, arguments) == ALLOW
+        assert interpret(may_not, number, arch.audit_arch, arguments) == (EPERM if protection & 4 else ALLOW)
+    # The kernel's other half of the register means nothing to it.
+    assert interpret(may_not, number, arch.audit_arch, (POINTER, 4096, 1 << 32 | 3)) == ALLOW
 
 
 @BOTH

@@ -9,10 +9,13 @@ import pytest
 from codemode_executor.jail import (
     Hardening,
     JailError,
+    JailPolicy,
     JailReport,
     LayerReport,
+    ProcessStatus,
     ThreadStatus,
     inspect,
+    inspect_process,
     require_sealed,
 )
 
@@ -82,3 +85,52 @@ def test_used_hardening_is_held_to_what_it_claims() -> None:
 def test_no_thread_is_an_error(hardening: Hardening) -> None:
     with pytest.raises(JailError, match="no thread left"):
         require_sealed([], report(hardening))
+
+
+def test_this_process_is_not_confined_against_itself() -> None:
+    seen = inspect_process(os.getpid())
+    assert (seen.own_user_namespace, seen.own_network_namespace, seen.own_root_directory) == (False, False, False)
+
+
+def test_of_a_process_that_is_gone_nothing_is_known() -> None:
+    assert inspect_process(2**22 + 1) == ProcessStatus(None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("layer", "change", "text"),
+    [
+        ("user_namespace", {"own_user_namespace": False}, "in this process's user namespace"),
+        ("network_namespace", {"own_network_namespace": False}, "in this process's network"),
+        ("root_directory", {"own_root_directory": False}, "its root directory has mounts"),
+        ("core_dumps", {"dumpable": True}, "it is dumpable"),
+    ],
+)
+def test_the_process_as_a_whole_is_held_to_what_it_claims(layer: str, change: dict[str, bool], text: str) -> None:
+    sealed = ProcessStatus(True, True, True, False)
+    claim = report("used", layer)
+    require_sealed([SEALED], claim, process=sealed)
+    require_sealed([SEALED], claim, process=ProcessStatus(None, None, None, None))  # not to be seen: not checked
+    opened = msgspec.structs.replace(sealed, **change)
+    with pytest.raises(JailError, match=text):
+        require_sealed([SEALED], claim, process=opened)
+    require_sealed([SEALED], report("used"), process=opened)
+    # Whatever the report says: the policy demands it.
+    with pytest.raises(JailError, match=text):
+        require_sealed([SEALED], report("used"), policy=JailPolicy(layers={layer: "required"}), process=opened)
+
+
+def test_what_the_policy_leaves_out_is_not_demanded() -> None:
+    opened = msgspec.structs.replace(SEALED, seccomp=0)
+    require_sealed([opened], report("required"), policy=JailPolicy(layers={"seccomp": "off"}))
+    with pytest.raises(JailError, match="seccomp mode 0"):
+        require_sealed([opened], report("off"), policy=JailPolicy(hardening="off", layers={"seccomp": "required"}))
+
+
+def test_a_process_that_proc_hides_is_named_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a /proc mounted with hidepid=2 does: the process exists, its directory does not.
+    def listdir(path: str) -> list[str]:
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    with pytest.raises(PermissionError, match="hidepid"):
+        inspect(os.getppid())

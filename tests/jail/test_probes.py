@@ -38,7 +38,7 @@ def _only(name: str, probe: object) -> ProbeResult:
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EACCES, errno.ENOSYS])
 def test_a_refusal_counts_as_blocked(code: int) -> None:
-    assert _raising(code) == ProbeResult("x", True, errno.errorcode[code])
+    assert _raising(code) == ProbeResult("x", True, errno.errorcode[code], code)
 
 
 @pytest.mark.parametrize("code", [errno.ENOENT, errno.EBADF, errno.EINVAL, errno.ESRCH])

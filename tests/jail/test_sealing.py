@@ -8,7 +8,10 @@ import pytest
 
 from codemode_executor import jail
 from codemode_executor.jail import sealing
-from jail.harness import IDENTITIES, jailed
+from codemode_executor.jail.layer import Context, Outcome, Prepared
+from codemode_executor.jail.layers import LAYERS
+from codemode_executor.jail.policy import EXTRA
+from jail.harness import IDENTITIES, jailed, offered
 
 SELF_TEST = """
 answer["probes"] = {p.name: [p.blocked, p.detail] for p in jail.run_self_test()}
@@ -18,6 +21,7 @@ answer["probes"] = {p.name: [p.blocked, p.detail] for p in jail.run_self_test()}
 PROBES = {
     "read_file", "write_file", "read_environment", "inet_socket", "unix_socket", "connect", "fork",
     "spawn", "execute", "signal_parent", "raise_limit", "become_root", "unshare", "trace",
+    "look_at_file", "reach_loopback", "listen", "user_namespace", "shared_memory", "host_name", "change_root",
 }  # fmt: skip
 
 
@@ -31,6 +35,8 @@ def test_every_probe_is_blocked(identity: str, action: str) -> None:
     expected["priority"] = "off"
     if identity != "root":
         expected["identity"] = "off"
+    for name in EXTRA - offered(identity):
+        expected[name] = states[name]
     assert states == expected
 
 
@@ -38,8 +44,10 @@ def test_every_probe_is_blocked(identity: str, action: str) -> None:
 def test_without_hardening_the_probes_notice(identity: str) -> None:
     probes = jailed(SELF_TEST, identity=identity, hardening="off").said["probes"]
     blocked = {name for name, (is_blocked, _) in probes.items() if is_blocked}
-    # An ordinary user cannot become root, jail or no jail.
-    assert blocked == (set() if identity == "root" else {"become_root"})
+    # An ordinary user cannot become root, jail or no jail, nor move one.
+    expected = set[str]() if identity == "root" else {"become_root", "change_root"}
+    assert blocked - {"user_namespace"} == expected
+    assert ("user_namespace" in blocked) is ("user_namespace" not in offered(identity))
     assert set(probes) == PROBES
 
 
@@ -91,6 +99,88 @@ def test_an_unforeseen_call_kills_under_the_killing_action() -> None:
     assert seen.exit_code == -signal.SIGSYS
     refused = jailed(f"try:\n {body}\nexcept OSError as e:\n answer['errno'] = e.errno", seccomp_action="errno")
     assert refused.said["errno"] == errno.EPERM
+
+
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_a_layer_can_be_left_out(identity: str) -> None:
+    seen = jailed(SELF_TEST, identity=identity, layers=dict.fromkeys(EXTRA, "off"))
+    for name in EXTRA:
+        assert seen.said["layers"][name] == ["off", "the policy leaves it out"]
+        assert seen.said["wanted"][name] == "off"
+    assert seen.said["layers"]["seccomp"][0] == "on"
+    assert all(blocked for blocked, _ in seen.said["probes"].values())
+    assert seen.outside["process"]["own_user_namespace"] is False
+    assert seen.outside["process"]["own_network_namespace"] is False
+    assert seen.outside["process"]["own_root_directory"] is False
+
+
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_a_layer_can_be_added_to_no_hardening(identity: str) -> None:
+    seen = jailed(identity=identity, hardening="off", layers={"no_new_privs": "required"})
+    states = {name: state for name, (state, _) in seen.said["layers"].items()}
+    assert {name for name, state in states.items() if state == "on"} == {
+        "descriptors", "environment", "session", "no_new_privs",
+    }  # fmt: skip
+    assert seen.outside["threads"][0]["no_new_privs"] is True
+
+
+NAMESPACES = ("user_namespace", "network_namespace", "ipc_namespace", "uts_namespace")
+
+
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_what_a_container_forbids_is_reported_and_the_rest_is_used(identity: str) -> None:
+    seen = jailed(
+        SELF_TEST, identity=identity, denied=["unshare"], keep_capabilities=DOCKER if identity == "root" else 0
+    )
+    layers = seen.said["layers"]
+    for name in NAMESPACES:
+        assert layers[name] == ["failed", "unshare: Operation not permitted (errno 1)"]
+    # Root of a container may change its root; an ordinary user needs a user namespace for it.
+    assert layers["root_directory"][0] == ("on" if identity == "root" else "failed")
+    assert seen.outside["process"]["own_root_directory"] is (identity == "root")
+    assert {layers[name][0] for name in ("capabilities", "no_new_privs", "seccomp")} == {"on"}
+    if "landlock" in offered(identity):
+        assert layers["landlock"][0] == "on"
+    assert seen.outside["threads"][0]["cap_permitted"] == 0
+    assert all(blocked for blocked, _ in seen.said["probes"].values())
+
+
+#: What container runtimes usually leave: CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE
+#: NET_RAW SYS_CHROOT MKNOD AUDIT_WRITE SETFCAP.
+DOCKER = sum(1 << bit for bit in (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31))
+
+
+@pytest.mark.parametrize(
+    ("layer", "denied"),
+    [("user_namespace", "unshare"), ("landlock", "landlock_create_ruleset"), ("landlock", "landlock_restrict_self")],
+)
+def test_what_is_forbidden_and_required_is_an_error(layer: str, denied: str) -> None:
+    error = jailed(denied=[denied], share=True, layers={layer: "required"}).said["error"]
+    assert error["layer"] == layer
+    assert "Operation not permitted" in error["text"]
+    assert error["remedy"] in error["text"]
+
+
+@pytest.mark.parametrize("identity", [name for name in IDENTITIES if "network_namespace" in offered(name)])
+def test_the_workers_of_a_zygote_share_an_empty_network(identity: str) -> None:
+    seen = jailed(SELF_TEST, identity=identity, share=True)
+    layers = seen.said["layers"]
+    assert layers["network_namespace"] == ["on", "own, shared by the workers of a zygote"]
+    assert {layers[name][0] for name in offered(identity)} == {"on"}
+    assert all(blocked for blocked, _ in seen.said["probes"].values())
+    # The one who looks is the zygote here, in the same network; who looks from elsewhere sees another one.
+    assert seen.outside["process"]["own_network_namespace"] is False
+
+
+def test_capabilities_that_cannot_be_given_up_are_fatal(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Also where everything is only "used". No filter can refuse capset alone, so the layer itself is made to fail.
+    def fail(context: Context) -> Outcome:
+        raise OSError(errno.EPERM, "capset: refused")
+
+    layer = next(layer for layer in LAYERS if layer.name == "capabilities")._replace(apply=fail)
+    monkeypatch.setattr(sealing, "_prepared", Prepared())
+    with pytest.raises(jail.JailError, match="capset: refused"):
+        sealing.build([layer], jail.JailPolicy(hardening="used"), [])
 
 
 def test_sealing_twice_is_an_error() -> None:

@@ -23,7 +23,7 @@ GENERIC_HEADER = Path("/usr/include/asm-generic/unistd.h")
 DANGEROUS = {
     "open", "openat", "openat2", "execve", "execveat", "fork", "vfork", "ptrace", "socket",
     "socketpair", "connect", "kill", "unshare", "setuid", "setresuid", "memfd_create", "seccomp",
-    "ioctl", "fcntl", "setrlimit",
+    "ioctl", "fcntl", "setrlimit", "bind", "chroot", "shmget", "landlock_restrict_self",
 }  # fmt: skip
 
 
