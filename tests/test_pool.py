@@ -87,7 +87,7 @@ async def test_without_a_queue_a_run_is_admitted_or_refused(hardening: Hardening
 
 
 async def test_a_run_that_waits_too_long_is_told_so(hardening: Hardening) -> None:
-    async with fresh(max_workers=1, queue_timeout_s=0.25, hardening=hardening) as executor:
+    async with fresh(max_workers=1, queue_timeout_s=2, hardening=hardening) as executor:
         await executor.execute("1")
         gate = Gate()
         first = asyncio.ensure_future(executor.execute(HANG, providers=gate.providers))
@@ -97,7 +97,7 @@ async def test_a_run_that_waits_too_long_is_told_so(hardening: Hardening) -> Non
         assert tally(errors) == {"QUEUE_TIMEOUT": 3}
         for error in errors:
             assert isinstance(error, QueueTimeout)
-            assert 0.2 < error.waited_s < 5
+            assert 1.9 < error.waited_s < 8
             assert error.retry_after_s > 0
             assert "queue_timeout_s" in str(error)
         assert sorted(e.queue_length for e in errors if isinstance(e, QueueTimeout)) == [0, 1, 2]

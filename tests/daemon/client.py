@@ -187,7 +187,8 @@ class Client:
         try:
             answer = await serve(message.header, message.payload)
         except Exception as error:
-            await self.send({"t": "answer_error", **about, "message": str(error), "name": type(error).__name__})
+            members = getattr(error, "members", {"message": str(error), "name": type(error).__name__})
+            await self.send({"t": "answer_error", **about, **members})
         else:
             await self.send({"t": "answer", **about}, answer)
 

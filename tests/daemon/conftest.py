@@ -9,7 +9,6 @@ import pytest_asyncio
 from codemode_executor import Limits
 from codemode_executor.daemon.server import Daemon
 from codemode_executor.daemon.settings import Settings
-
 from daemon.client import OTHER_TOKEN, TOKEN
 
 TOKENS = [("first", TOKEN), ("second", OTHER_TOKEN)]

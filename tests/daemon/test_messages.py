@@ -76,7 +76,9 @@ def test_a_damaged_frame_is_a_frame_or_refused(
         b'{"t":"cancel","run":1}{"t":"cancel","run":1}',
         b'{"t":"answer","run":1,"call":1}',
         b'{"t":"run","run":1,"code":"x"}',
-        b'{"t":"run","run":1,"code":"\\ud800"}\n{}',
+        b'{"t":"nope","code":"\\ud800"}',
+        b'{"t":"ping","n":1,"x":"\\ud800}',
+        b'{"t":"ping","n":1,"x":"\\ud80"}',
         b'{"t":"run","run":1,"code":"x","outbound":"daemon"}\n{}',
         b'{"t":"run","run":1,"code":"x","providers":[{"tools":[]}]}\n{}',
         b'{"t":"invoke","run":1,"invocation":1,"handle":1,"timeout_s":0}\n1[]',
@@ -104,6 +106,18 @@ def test_a_frame_holds_a_bounded_number_of_messages() -> None:
     assert len(list(wire.decode_frame(wire.join_messages([ping] * wire.MAX_MESSAGES)))) == wire.MAX_MESSAGES
     with pytest.raises(wire.BadFrame, match="1000"):
         list(wire.decode_frame(wire.join_messages([ping] * (wire.MAX_MESSAGES + 1))))
+
+
+def test_lone_surrogates_in_headers_are_replaced() -> None:
+    frame = b'{"t":"run","run":1,"code":"a\\ud800b\\ude00\\ud83d\\ude00\xc3\xa9\\\\ud800"}\n{"k":"\\ud800"}'
+    assert list(wire.decode_frame(frame)) == [
+        (wire.Run(run=1, code="a\ufffdb\ufffd\U0001f600\u00e9\\ud800"), b'{"k":"\\ud800"}')
+    ]
+    failed = b'{"t":"answer_error","run":1,"call":1,"message":"\\udfff","details":["\\ud800"]}'
+    ((message, _),) = wire.decode_frame(failed)
+    assert isinstance(message, wire.AnswerError)
+    assert message.message == "\ufffd"
+    assert json.loads(bytes(message.details)) == ["\ufffd"]  # pyright: ignore[reportArgumentType]
 
 
 def test_unknown_members_are_ignored() -> None:

@@ -83,7 +83,10 @@ async def test_a_tool_is_called_by_its_declared_name(daemon: Daemon) -> None:
 
 
 async def test_many_calls_at_once_each_get_their_own_answer(daemon: Daemon) -> None:
-    code = "async () => (await Promise.all(Array.from({ length: 1500 }, (_, i) => codemode.add(i, i)))).map((x, i) => x - 2 * i)"
+    code = """async () => {
+      const sums = await Promise.all(Array.from({ length: 1500 }, (_, i) => codemode.add(i, i)))
+      return sums.map((x, i) => x - 2 * i)
+    }"""
     outcome = await run(daemon, code)
     assert outcome.value == [0] * 1500
 
@@ -91,7 +94,9 @@ async def test_many_calls_at_once_each_get_their_own_answer(daemon: Daemon) -> N
 async def test_undefined_and_failures_of_tools(daemon: Daemon) -> None:
     code = """async () => {
       const none = await codemode.nothing()
-      try { await codemode.fail() } catch (error) { return [none === undefined, error instanceof Error, error.name, error.message] }
+      try { await codemode.fail() } catch (error) {
+        return [none === undefined, error instanceof Error, error.name, error.message]
+      }
     }"""
     assert (await run(daemon, code)).value == [True, True, "ValueError", "it fails"]
 
@@ -169,7 +174,8 @@ async def test_an_unusable_run_is_refused_and_the_connection_goes_on(
     daemon: Daemon, members: dict[str, Any], text: str
 ) -> None:
     async with await Client.open(url(daemon)) as client:
-        outcome = await client.execute(**({"code": "async () => 1"} | members))
+        given = {"code": "async () => 1"} | members
+        outcome = await client.execute(given.pop("code"), None, **given)
         assert (outcome.end.t, outcome.end["code"]) == ("refused", "BAD_REQUEST")
         assert text in outcome.end["message"]
         assert outcome.of("accepted") == []
@@ -203,7 +209,10 @@ async def test_connectors_and_functions_in_env_cross_as_clones(daemon: Daemon) -
 
     async with await Client.open(url(daemon)) as client:
         outcome = await client.execute(
-            "async () => { const s = await db.query({ a: 1 }); return [s instanceof Set, s.size, typeof await this.env.f(1, 2)] }",
+            """async () => {
+              const s = await db.query({ a: 1 })
+              return [s instanceof Set, s.size, typeof await this.env.f(1, 2)]
+            }""",
             both,
             providers=[{"name": "db", "connector": True}],
             functions=["f"],
@@ -291,6 +300,13 @@ async def test_calls_that_nobody_awaits_are_made_before_the_end(daemon: Daemon) 
     outcome = await run(daemon, "async () => { for (let i = 0; i < 50; i++) codemode.never(i); return 1 }")
     assert outcome.value == 1
     assert len(outcome.of("call")) == 50
+
+
+async def test_calls_of_a_run_that_a_bound_ended_are_not_wanted_any_more(daemon: Daemon) -> None:
+    outcome = await run(daemon, "async () => await codemode.never()", limits={"timeout_s": 0.3})
+    assert [message.t for message in outcome.messages] == ["accepted", "call", "cancel_call", "error"]
+    assert outcome.of("cancel_call")[0]["call"] == 1
+    assert outcome.end["bound"] == "timeout"
 
 
 async def test_answers_that_cross_the_end_are_dropped(daemon: Daemon) -> None:

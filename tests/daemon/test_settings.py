@@ -26,7 +26,8 @@ def test_defaults_are_a_daemon_of_this_machine_alone() -> None:
 def test_who_is_heard_first(tmp_path: Path) -> None:
     file = tmp_path / "serve.toml"
     file.write_text(
-        'port = 1\nmax_queue = 1\nheartbeat_s = 1\nallowed_hosts = ["a"]\n[limits]\ntimeout_s = 1\nmemory_mb = 100\ncpu_s = 9\n'
+        'port = 1\nmax_queue = 1\nheartbeat_s = 1\nallowed_hosts = ["a"]\n'
+        "[limits]\ntimeout_s = 1\nmemory_mb = 100\ncpu_s = 9\n"
     )
     environment = {
         "CODEMODE_SERVE_PORT": "2",

@@ -1,7 +1,7 @@
 """Run as a script, `python -I forker.py REQUEST`: forks one jailed child and looks at it.
 
 The request is JSON: `paths` for sys.path, `policy`, `nobody` (become an ordinary user first), `v8`
-(initialise V8 before the fork), `early_thread`, `share` (prepare with the policy, as a zygote does),
+(initialise V8 before the fork, with `v8_flags`), `early_thread`, `share` (prepare with the policy, as a zygote does),
 `denied` (system calls that a container's filter refuses), `keep_capabilities` (the only ones that are
 left), `body` (source run in the child after the jail, with `jail`, `report`, `error`, `isolate_type`
 and `answer` in scope). One JSON object goes to standard output.
@@ -98,7 +98,7 @@ def main() -> None:
     if REQUEST["v8"]:
         from v8 import Isolate, initialise
 
-        initialise()
+        initialise(*REQUEST["v8_flags"])
         isolate_type = Isolate
     if not REQUEST["share"]:
         jail.prepare()

@@ -1,9 +1,13 @@
 """The namespaces, behind a filter that is taken as broken."""
 
+from pathlib import Path
+
 import pytest
 
 from jail.harness import IDENTITIES, jailed, offered
 
+# Tests may themselves run in a user namespace without root.
+KNOWS_ROOT = any(int(line.split()[0]) == 0 for line in Path("/proc/self/uid_map").read_text().splitlines())
 OFFERED = [name for name in IDENTITIES if "user_namespace" in offered(name)]
 BROKEN = {"seccomp": "off", "limits": "off", "root_directory": "off", "landlock": "off"}
 
@@ -29,6 +33,8 @@ def raise_loopback():
         import fcntl, struct
         fcntl.ioctl(channel, 0x8914, struct.pack("<16sH22x", b"lo", 1))
         return "raised"
+def map_root():
+    return os.write(os.open("/proc/self/uid_map", os.O_WRONLY), b"0 0 1")
 def all_of_them():
     attempt("up", interfaces_up)
     attempt("raise", raise_loopback)
@@ -36,7 +42,7 @@ def all_of_them():
     attempt("name", lambda: list(os.uname())[1])
     attempt("rename", lambda: socket.sethostname("changed"))
     attempt("root", lambda: os.setresuid(0, 0, 0))
-    attempt("map", lambda: open("/proc/self/uid_map", "w").write("0 0 1"))
+    attempt("map", map_root)
     libc.unshare(0x40000000)
     answer["further"] = errno.errorcode.get(ctypes.get_errno(), "done")
 thread = threading.Thread(target=all_of_them)
@@ -74,5 +80,5 @@ def test_an_outsider_sees_own_namespaces(identity: str, share: bool) -> None:
         "own_network_namespace": not share,
         "own_root_directory": True,
         # From a user namespace without root, root's files cannot be told from nobody's.
-        "dumpable": None if share and identity != "root" else False,
+        "dumpable": None if (share and identity != "root") or not KNOWS_ROOT else False,
     }

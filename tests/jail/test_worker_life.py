@@ -127,3 +127,34 @@ answer["random"] = len(os.getrandom(8))
     assert (said["woken"], said["count"], said["ready"]) == (True, 3, True)
     assert said["received"] == [6, "onetwo", "three"]
     assert (said["end"], said["random"]) == (True, 8)
+
+
+NEW_CODE = """
+import errno
+from codemode_executor.jail import kernel
+from codemode_executor.jail.syscalls import architecture
+def executable():
+    try:
+        # Private and anonymous, to be read and executed.
+        return "mapped" if kernel.syscall(architecture().numbers["mmap"], 0, 4096, 5, 0x22, -1, 0) else "nothing"
+    except OSError as refusal:
+        return errno.errorcode[refusal.errno]
+isolate = isolate_type()
+answer["value"] = isolate.run("let s = 0; for (let k = 0; k < 1e6; k++) s += k % 7; /(a|b)+c/.test('abac') + ' ' + s")
+answer["freed"] = isolate.free()
+answer["executable"] = executable()
+"""
+
+
+@pytest.mark.parametrize("executable_memory", [False, True])
+def test_without_a_compiler_no_executable_memory_is_needed(executable_memory: bool) -> None:
+    said = jailed(
+        NEW_CODE,
+        v8=True,
+        v8_flags=["--jitless"],
+        executable_memory=executable_memory,
+        seccomp_action="kill",
+        data_bytes=1 << 30,
+    ).said
+    assert (said["value"], said["freed"]) == ("true 2999997", True)
+    assert said["executable"] == ("mapped" if executable_memory else "EPERM")

@@ -25,8 +25,8 @@ def _on_answer(callback_id: int, raw_val_handle: Any) -> None:
     _events[callback_id].set()
 
 
-def initialise() -> None:
-    _state["dll"] = init_mini_racer(flags=("--single-threaded", "--max-heap-size=256"))
+def initialise(*flags: str) -> None:
+    _state["dll"] = init_mini_racer(flags=("--single-threaded", "--max-heap-size=256", *flags))
 
 
 class Isolate:

@@ -25,7 +25,7 @@ from codemode_executor.request import OnLog, Request
 from codemode_executor.run import Ending, HostRun
 from side_by_side.compare import Finding, judge
 from side_by_side.corpus import Case
-from side_by_side.ours import Witness, WitnessFailed
+from side_by_side.ours import Witness, WitnessFailed, network
 
 _ANSWER_S = 60.0
 _SETTLE_S = 0.06
@@ -151,7 +151,11 @@ class ThroughCompat:
         _run.set(run)
         try:
             executor = DynamicWorkerExecutor(
-                timeout=case.timeout_ms, modules=case.modules, bindings=case.bindings, engine=self._engine
+                timeout=case.timeout_ms,
+                global_outbound=network(self._witness, key, case.outbound),
+                modules=case.modules,
+                bindings=case.bindings,
+                engine=self._engine,
             )
             providers = [ResolvedProvider(name, dict.fromkeys(tools, _never), case.prelude) for name, tools in spaces]
             outcome = await asyncio.wait_for(executor.execute(case.code, providers), _ANSWER_S)

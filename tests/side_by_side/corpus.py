@@ -32,6 +32,7 @@ CLASSES = (
     "programs",
     "platform",
     "modules",
+    "network",
 )
 
 Part = Literal["result", "error", "logs", "calls"]
@@ -57,8 +58,10 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         tools, ns, providers: names of fixture tools, and the namespaces that they are in; one named ``codemode`` by
             default.
         prelude, modules, bindings: upstream's options of these names.
+        outbound: the network is open, and this site of ``src/outbound.mjs`` answers all of it.
         timeout: of both executors, in milliseconds.
-        compare: the parts of the envelope that are compared; ``calls`` are the tool calls that the host saw.
+        compare: the parts of the envelope that are compared; ``calls`` are the tool calls and requests that the host
+            saw.
         difference: the documented difference that this case shows.
         ours: what ours answers where upstream is not the measure: parts of the described envelope. Beside
             ``difference`` it is so; beside ``pending`` it will be.
@@ -78,6 +81,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     prelude: str | None = None
     modules: dict[str, Any] | None = None
     bindings: dict[str, Any] | None = None
+    outbound: Literal["site"] | None = None
     timeout: int | float | None = None
     compare: list[Part] | None = None
     difference: str | None = None
@@ -107,6 +111,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
             "prelude": self.prelude,
             "modules": self.modules,
             "bindings": self.bindings,
+            "outbound": self.outbound,
             "timeout": self.timeout,
             "calls": "calls" in self.parts,
         }

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
 import itertools
 import json
 from types import TracebackType
 from typing import Any, Self, cast
 
-from codemode_executor import BadRequest, IsolateExecutor, Limits, Module, Provider
+from codemode_executor import (
+    BadRequest,
+    IsolateExecutor,
+    Limits,
+    Module,
+    OutboundHandler,
+    OutboundRequest,
+    OutboundResponse,
+    Provider,
+)
 from codemode_executor.contract import ModuleKind
 from codemode_executor.modules import encode_modules
+from codemode_executor.outbound import open_network
 from codemode_executor.request import Request
 from codemode_executor.run import Ending, HostRun
 from codemode_executor.tools import ToolTable
@@ -104,6 +116,36 @@ class Witness:
         await asyncio.sleep(0)
 
 
+def network(witness: Witness, key: int, site: str | None) -> OutboundHandler | None:
+    """The network of a case: a site of the witness."""
+    if site is None:
+        return None
+
+    async def handler(request: OutboundRequest) -> OutboundResponse:
+        answer = cast(
+            "dict[str, Any]",
+            await witness.ask(
+                "request",
+                key=key,
+                site=site,
+                method=request.method,
+                url=request.url,
+                headers=request.headers,
+                body=None if request.body is None else base64.b64encode(request.body).decode(),
+            ),
+        )
+        if "thrown" in answer:
+            raise type(answer["thrown"]["name"], (Exception,), {})(answer["thrown"]["message"])
+        return OutboundResponse(
+            status=answer["status"],
+            status_text=answer["statusText"],
+            headers=answer["headers"],
+            body=base64.b64decode(answer["body"]),
+        )
+
+    return handler
+
+
 class Ours:
     """The engine, asked for its raw results: the bytes, before Python makes values of them."""
 
@@ -139,10 +181,14 @@ class Ours:
             return await self._witness.ask("call", key=key, provider=provider, tool=tool, args=args_json)
 
         engine = self._executor.engine()
+        async with contextlib.AsyncExitStack() as life:  # a handler holds nothing that its end would close
+            outbound = await open_network(network(self._witness, key, case.outbound), Limits(), life)
         try:
             request = Request(
                 code=case.code.encode("utf-8", "replace").decode(),
-                table=ToolTable([Provider(name, tools) for name, tools in spaces], dispatch, engine.threads),
+                table=ToolTable(
+                    [Provider(name, tools) for name, tools in spaces], dispatch, engine.threads, outbound=outbound
+                ),
                 env=encode_value(case.bindings or {}),
                 limits=Limits(timeout_s=case.timeout_ms / 1000),
                 on_log=None,
