@@ -27,7 +27,7 @@ from .dispatcher import checked_functions
 from .engines import LONGEST_S, release, shared_engine
 from .modules import checked_modules
 from .names import refusal
-from .outbound import check_outbound
+from .outbound import GlobalOutbound, checked_outbound
 
 _MAX_TIMEOUT_MS = 2**31 - 1
 _RAW_FNS = (
@@ -46,7 +46,9 @@ class DynamicWorkerExecutor:
 
     Args:
         timeout: wall time of a program, waiting for tools included. Milliseconds, at most 2^31 - 1.
-        global_outbound: ``None``: programs have no network.
+        global_outbound: who answers the requests of programs: an object with a method ``fetch``, or such a function,
+            which takes an ``OutboundRequest`` and answers an ``OutboundResponse``; or an ``AllowList``. ``None``, and
+            leaving it out, blocks the network.
         modules: what programs can import besides ``node:`` modules, by name: the source of an ES module; or a
             ``Module``; or upstream's object of one member, ``{"json": …}``, ``{"text": …}``. The name ``executor.js``
             is reserved and ignored.
@@ -65,14 +67,14 @@ class DynamicWorkerExecutor:
     def __init__(
         self,
         timeout: float = 60_000,
-        global_outbound: None = None,
+        global_outbound: GlobalOutbound | None = None,
         modules: Mapping[str, str | Module | Mapping[str, Any]] | None = None,
         bindings: Mapping[str, Any] | None = None,
         *,
         engine: IsolateExecutor | None = None,
     ) -> None:
         self._limits = Limits(timeout_s=min(_timeout_ms(timeout) / 1000, LONGEST_S))
-        check_outbound(global_outbound)
+        self._outbound = checked_outbound(global_outbound)
         self._modules = checked_modules(modules)
         self._bindings = _checked_bindings(bindings, self._limits)
         if engine is not None and not isinstance(engine, IsolateExecutor):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -134,6 +136,7 @@ class DynamicWorkerExecutor:
                 env=self._bindings,
                 modules=self._modules,
                 limits=self._limits,
+                outbound=self._outbound,
                 on_log=keep,
             )
         return ExecuteResult(outcome.result, outcome.error, logs)

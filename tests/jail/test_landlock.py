@@ -1,11 +1,13 @@
 """The rights of each version, against the kernel's header, and what the ruleset forbids."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from codemode_executor.jail import landlock
+from codemode_executor.jail import kernel, landlock
+from codemode_executor.jail.syscalls import architecture
 from jail.harness import IDENTITIES, jailed, offered
 
 HEADER = Path("/usr/include/linux/landlock.h")
@@ -43,6 +45,21 @@ def test_no_right_of_the_header_is_left_out() -> None:
     assert found["ACCESS_FS"]
     for kind, known in zip(KINDS, (newest.fs, newest.net, newest.scoped), strict=True):
         assert sum(1 << int(bit) for bit in found[kind]) & ~known == 0, kind
+
+
+@pytest.mark.skipif(
+    not 1 <= landlock.abi() <= max(EXPECTED), reason="a version that this module does not know, or none"
+)
+def test_this_kernel_knows_no_further_right() -> None:
+    arch = architecture()
+    assert arch is not None
+    number = arch.numbers["landlock_create_ruleset"]
+    known = landlock.rights(landlock.abi())
+    os.close(kernel.landlock_ruleset(number, *known))
+    for field in ("fs", "net", "scoped") if known.size == 24 else ("fs",):
+        further = known._replace(**{field: getattr(known, field) * 2 + 1})
+        with pytest.raises(OSError, match="Invalid argument"):
+            kernel.landlock_ruleset(number, *further)
 
 
 KINDS = ("ACCESS_FS", "ACCESS_NET", "SCOPE")

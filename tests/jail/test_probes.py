@@ -9,6 +9,7 @@ import pytest
 
 from codemode_executor.jail import (
     JailError,
+    JailPolicy,
     JailReport,
     ProbeResult,
     probes,
@@ -74,6 +75,14 @@ def test_one_breach_is_an_error_that_names_it() -> None:
     with pytest.raises(JailError, match="not blocked: read_file: opened /etc/passwd"):
         require_blocked((BLOCKED, OPEN), REQUIRED)
     require_blocked((OPEN,), JailReport("used", ()))
+
+
+def test_the_policy_decides_what_is_judged() -> None:
+    require_blocked((OPEN,), REQUIRED, policy=JailPolicy(layers={"seccomp": "off"}))
+    with pytest.raises(JailError, match="read_file"):
+        require_blocked(
+            (OPEN,), JailReport("used", ()), policy=JailPolicy(hardening="used", layers={"seccomp": "required"})
+        )
 
 
 def test_no_probe_is_an_error() -> None:

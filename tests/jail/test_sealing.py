@@ -203,6 +203,32 @@ def test_nothing_need_be_kept() -> None:
     assert done.stderr.splitlines()[0] == ("True" if offered(IDENTITIES[-1]) >= EXTRA else "False")
 
 
+ELSEWHERE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from codemode_executor import jail
+sys.platform = "darwin"
+for layer in jail.apply(jail.JailPolicy(hardening="used", nice=1), []).layers:
+    print(layer.name, layer.state, layer.detail, sep="|", file=sys.stderr)
+"""
+
+
+def test_used_elsewhere_is_what_every_system_offers() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", ELSEWHERE, str(PACKAGES)],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    layers = {name: (state, detail) for name, state, detail in (line.split("|") for line in done.stderr.splitlines())}
+    assert {name for name, (state, _) in layers.items() if state == "on"} - {"identity"} == {
+        "descriptors", "environment", "session", "priority", "limits",
+    }  # fmt: skip
+    assert layers["seccomp"] == ("failed", "not offered by darwin")
+    assert layers["landlock"] == ("failed", "not offered by darwin")
+
+
 def test_sealing_twice_is_an_error() -> None:
     body = """
 try:

@@ -33,9 +33,10 @@ from .logs import record
 from .service import Service
 from .session import Session
 from .settings import Settings
-from .sockets import Socket, SocketTransport, socket_factory
+from .sockets import Crowd, Socket, SocketTransport, socket_factory
 
 _BACKLOG = 1024
+_UNOPENED = 256  # sockets whose opening request has not come
 _QUEUED_FRAMES = 2  # a frame may be as long as a message
 _WRITE_BYTES = 64 * 1024
 _STOP_S = 5.0
@@ -72,7 +73,7 @@ class Daemon:
         )
         self._tls = _tls(settings)
         self._numbers = itertools.count(1)
-        self._sockets: set[Socket] = set()
+        self._crowd = Crowd(_UNOPENED)
         self._sessions: set[Session] = set()
         self._none_left = asyncio.Event()
         self._none_left.set()
@@ -179,8 +180,7 @@ class Daemon:
         with suppress(TimeoutError):
             async with asyncio.timeout(_STOP_S):
                 await self._none_left.wait()
-        for connection in tuple(self._sockets):
-            connection.transport.abort()
+        self._crowd.abort()
         for server in self._servers:
             server.close()
             await server.wait_closed()
@@ -209,7 +209,7 @@ class Daemon:
             "max_queue": _QUEUED_FRAMES,
             "write_limit": _WRITE_BYTES,
             "logger": _library_log(),
-            "create_connection": socket_factory(settings.max_buffered_bytes, self._may_connect, self._sockets),
+            "create_connection": socket_factory(settings.max_buffered_bytes, self._crowd),
             "backlog": _BACKLOG,
         }
 
@@ -245,10 +245,6 @@ class Daemon:
         settings = self._settings
         return Gate(self._accounts, hosts, frozenset(settings.allowed_origins), settings.connections_per_token)
 
-    def _may_connect(self) -> bool:
-        """Sockets that have not said yet what they want count too."""
-        return len(self._sockets) <= self._settings.max_connections + _BACKLOG
-
     # --- a connection -------------------------------------------------------------------------------------------------
 
     def _open(self, gate: Gate, connection: Socket, request: Request) -> Response | None:
@@ -260,7 +256,7 @@ class Daemon:
         if isinstance(found, Refusal):
             record(_log, "connection_refused", status=found.status, code=found.code, peer=_peer(connection))
             return _answer(connection, found)
-        connection.account = found
+        connection.let_in(found)
         return None
 
     def _readiness(self, connection: Socket) -> Response:

@@ -30,6 +30,43 @@ class Flooded(Violation):
     code = CLOSE_FLOODED
 
 
+class Crowd:
+    """Every socket that is connected. Those whose opening request has not come are bounded: the oldest one goes.
+
+    Args:
+        most_unopened: sockets that may be without a request. One that sends its own at once is not touched by others
+            that send none.
+    """
+
+    def __init__(self, most_unopened: int) -> None:
+        self._most_unopened = most_unopened
+        self._unopened: dict[Socket, None] = {}
+        self._open: set[Socket] = set()
+
+    def enter(self, socket: Socket) -> None:
+        """A client has connected."""
+        self._unopened[socket] = None
+        if len(self._unopened) > self._most_unopened:
+            oldest = next(iter(self._unopened))
+            self.leave(oldest)
+            oldest.transport.abort()
+
+    def open(self, socket: Socket) -> None:
+        """Its request was good."""
+        if self._unopened.pop(socket, self) is None:
+            self._open.add(socket)
+
+    def leave(self, socket: Socket) -> None:
+        """It is not connected any more."""
+        self._unopened.pop(socket, None)
+        self._open.discard(socket)
+
+    def abort(self) -> None:
+        """Cut all of them."""
+        for socket in (*self._unopened, *self._open):
+            socket.transport.abort()
+
+
 class Socket(ServerConnection):
     """A WebSocket that knows whose it is, and counts what it holds.
 
@@ -41,21 +78,23 @@ class Socket(ServerConnection):
     """
 
     account: Account | None = None
+    crowd: Crowd
     flooded: str = ""
     binary: bool = False
     sending: int = 0
     max_buffered_bytes: int = 0
-    may_connect: Callable[[], bool]
-    all_sockets: set[Socket]
     _queued: int = 0  # of frames that are complete, and wait
     _partial: int = 0  # of the frame that is coming in; at most one read too much
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected."""
         super().connection_made(transport)
-        self.all_sockets.add(self)
-        if not self.may_connect():
-            self.transport.abort()
+        self.crowd.enter(self)
+
+    def let_in(self, account: Account) -> None:
+        """The opening request was good."""
+        self.account = account
+        self.crowd.open(self)
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come, of any part of a frame."""
@@ -86,7 +125,7 @@ class Socket(ServerConnection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is gone."""
-        self.all_sockets.discard(self)
+        self.crowd.leave(self)
         self._count(queued=-self._queued, partial=-self._partial)
         super().connection_lost(exc)
 
@@ -147,22 +186,18 @@ class SocketTransport:
         self._socket.transport.abort()
 
 
-def socket_factory(
-    max_buffered_bytes: int, may_connect: Callable[[], bool], all_sockets: set[Socket]
-) -> Callable[..., Socket]:
+def socket_factory(max_buffered_bytes: int, crowd: Crowd) -> Callable[..., Socket]:
     """Makes the sockets of one server.
 
     Args:
         max_buffered_bytes: of one token, unread.
-        may_connect: one more may stay.
-        all_sockets: where each is found for as long as it is connected.
+        crowd: where each is found for as long as it is connected.
     """
 
     def make(protocol: ServerProtocol, server: Server, **options: Any) -> Socket:
         made = Socket(protocol, server, **options)
         made.max_buffered_bytes = max_buffered_bytes
-        made.may_connect = may_connect
-        made.all_sockets = all_sockets
+        made.crowd = crowd
         return made
 
     return make

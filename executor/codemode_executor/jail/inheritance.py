@@ -143,5 +143,5 @@ def limits(context: Context) -> Outcome:
     else:
         done.append(f"file size {_lower_limit(resource.RLIMIT_FSIZE, 0)}")
     # poll() refuses more entries than this limit, so it is the count of what was kept, not 0.
-    files = _lower_limit(resource.RLIMIT_NOFILE, max(STANDARD_ERROR, *context.keep_fds) + 1)
+    files = _lower_limit(resource.RLIMIT_NOFILE, max((STANDARD_ERROR, *context.keep_fds)) + 1)
     return on(", ".join([*done, "core 0", f"descriptors below {files}"]))

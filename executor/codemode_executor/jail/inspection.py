@@ -101,9 +101,15 @@ def _is_dumpable(pid: int) -> bool | None:
         status, directory = os.stat(f"/proc/{pid}/stat"), os.stat(f"/proc/{pid}")
     except OSError:
         return None
-    if directory.st_uid == 0:
+    if directory.st_uid == 0 or not _knows_root():
         return None  # of root's own processes they belong to root in any case
     return status.st_uid == directory.st_uid
+
+
+def _knows_root() -> bool:
+    """In a user namespace without root, its files look like nobody's."""
+    lines = (_read("/proc/self/uid_map") or b"").splitlines()
+    return any(int(line.split()[0]) == 0 for line in lines)
 
 
 def _parse(tid: int, text: str) -> ThreadStatus:

@@ -108,13 +108,13 @@ def wipe(address: int, size: int) -> None:
     ctypes.memset(address, 0, size)
 
 
-def permitted_capabilities() -> int:
-    """Return this thread's permitted set, one bit for each capability; raises OSError."""
+def capabilities() -> tuple[int, int]:
+    """Return this thread's effective and permitted sets, one bit for each capability; raises OSError."""
     header = CapHeader(CAPABILITY_VERSION_3, 0)
     data = (ctypes.c_uint32 * 6)()
     _checked(int(libc().capget(ctypes.addressof(header), ctypes.addressof(data))), "capget")
     # Two records of effective, permitted and inheritable: the lower 32 bits, then the higher.
-    return data[1] | data[4] << 32
+    return data[0] | data[3] << 32, data[1] | data[4] << 32
 
 
 def set_capabilities(wanted: int) -> None:

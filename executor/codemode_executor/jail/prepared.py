@@ -73,7 +73,7 @@ def _empty_directory() -> tuple[int, str]:
 
 def _leave_the_network() -> tuple[int, str]:
     try:
-        if kernel.permitted_capabilities() >> kernel.CAP_SYS_ADMIN & 1:
+        if kernel.capabilities()[0] >> kernel.CAP_SYS_ADMIN & 1:
             kernel.unshare(kernel.CLONE_NEWNET)
         elif os.geteuid() != 0:
             _become_alone_in_a_user_namespace(kernel.CLONE_NEWNET)

@@ -34,7 +34,7 @@ def identity(context: Context) -> Outcome:
         if keep:
             kernel.prctl(kernel.PR_SET_KEEPCAPS, 0)
     if keep:
-        kernel.set_capabilities(kernel.permitted_capabilities() & _FOR_LATER)
+        kernel.set_capabilities(kernel.capabilities()[1] & _FOR_LATER)
     seen = os.getresuid() + os.getresgid()
     if seen != (NOBODY_UID,) * 3 + (NOBODY_GID,) * 3 or os.getgroups():
         raise LayerFailure(f"after the drop the ids are {seen}, the groups {os.getgroups()}")
@@ -44,9 +44,9 @@ def identity(context: Context) -> Outcome:
 def capabilities(context: Context) -> Outcome:
     """None, be they left of root, given to an ordinary user, or come with the user namespace."""
     kernel.set_capabilities(0)
-    left = kernel.permitted_capabilities()
-    if left:
-        raise LayerFailure(f"capabilities {left:x} are left")
+    effective, permitted = kernel.capabilities()
+    if effective | permitted:
+        raise LayerFailure(f"capabilities {effective | permitted:x} are left")
     return on("none")
 
 

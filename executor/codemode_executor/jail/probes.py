@@ -15,6 +15,7 @@ from collections.abc import Callable
 from codemode_executor.jail import kernel
 from codemode_executor.jail.errors import JailError
 from codemode_executor.jail.namespaces import HOST_NAME
+from codemode_executor.jail.policy import JailPolicy
 from codemode_executor.jail.report import JailReport, ProbeResult
 from codemode_executor.jail.syscalls import architecture
 
@@ -281,13 +282,19 @@ def run_self_test(timeout_s: float = 5.0) -> tuple[ProbeResult, ...]:
     return results[0]
 
 
-def require_blocked(results: tuple[ProbeResult, ...], report: JailReport) -> None:
-    """Check a self-test; says nothing unless hardening is required.
+def require_blocked(results: tuple[ProbeResult, ...], report: JailReport, *, policy: JailPolicy | None = None) -> None:
+    """Check a self-test; says nothing unless the filter, which answers every probe, is required.
+
+    Args:
+        results: of `run_self_test`.
+        report: what the process says of its layers.
+        policy: what was asked for; without it, `report.hardening` for every layer.
 
     Raises:
         JailError: a probe got through, or nothing was probed.
     """
-    if report.hardening != "required":
+    asked = policy or JailPolicy(hardening=report.hardening)
+    if asked.wanted("seccomp") != "required":
         return
     remedy = 'do not run programs on this system, or choose hardening="used" knowingly'
     if not results:

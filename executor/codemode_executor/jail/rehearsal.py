@@ -8,7 +8,6 @@ control: without the layer in question too, the attempt must be seen to get thro
 
 import errno
 import os
-import resource
 import select
 import signal
 import sys
@@ -28,6 +27,9 @@ from codemode_executor.jail.layers import LAYERS
 from codemode_executor.jail.policy import JailPolicy, LayerName
 from codemode_executor.jail.report import LayerState, ProbeResult, ProcessStatus, ThreadStatus
 from codemode_executor.jail.syscalls import architecture
+
+if sys.platform != "win32":
+    import resource
 
 _TIMEOUT_S = 10.0
 _MAX_ANSWER = 1 << 20

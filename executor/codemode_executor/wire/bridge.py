@@ -6,6 +6,8 @@ types a payload, which neither end parses for the other. Headers are read here, 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal
 
@@ -276,6 +278,7 @@ WithPayload = Run | Answer | Invoke | Call | Result | Invoked
 _encode = msgspec.json.Encoder().encode
 _decode_to_daemon = msgspec.json.Decoder(ToDaemon).decode
 _SHOWN = 200
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class BadFrame(ValueError):
@@ -312,10 +315,7 @@ def decode_frame(frame: bytes) -> Iterator[tuple[ToDaemon, bytes]]:
     end = len(frame)
     for _ in range(MAX_MESSAGES):
         header, position = _line(frame, position)
-        try:
-            message = _decode_to_daemon(header)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise BadFrame(f"a message is not readable: {str(error)[:_SHOWN]}") from None
+        message = _read_header(header)
         payload = b""
         if has_payload(message):
             if position > end:
@@ -325,6 +325,21 @@ def decode_frame(frame: bytes) -> Iterator[tuple[ToDaemon, bytes]]:
         if position > end:
             return
     raise BadFrame(f"a frame holds more than {MAX_MESSAGES} messages")
+
+
+def _read_header(header: bytes) -> ToDaemon:
+    try:
+        return _decode_to_daemon(header)
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = str(error)
+    if _SURROGATE.search(header):
+        # Escapes of lone surrogates, which JavaScript strings may hold, and which are no text anywhere else.
+        try:
+            readable = json.dumps(json.loads(header), ensure_ascii=False)
+            return _decode_to_daemon(readable.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        except (ValueError, RecursionError) as error:
+            reason = str(error)
+    raise BadFrame(f"a message is not readable: {reason[:_SHOWN]}")
 
 
 def join_messages(messages: Iterable[bytes]) -> bytes:

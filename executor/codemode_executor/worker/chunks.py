@@ -23,4 +23,9 @@ class Chunks:
         Raises:
             KeyError: there is no such chunk.
         """
-        return b"\n".join([*(self._sources[name] for name in dict.fromkeys((_REALM, *names))), b"//# sourceURL=" + SOURCE_NAME.encode()])
+        return b"\n".join(
+            [
+                *(self._sources[name] for name in dict.fromkeys((_REALM, *names))),
+                b"//# sourceURL=" + SOURCE_NAME.encode(),
+            ]
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import compression, crypto, idna, text_encodings
+from . import compression, crypto, idna, text_encodings, zlib_calls
 from .chunks import Chunks
 from .host_calls import OPERATIONS as BASIC
 from .host_calls import Operation
@@ -19,6 +19,7 @@ class Platform:
             **compression.OPERATIONS,
             **idna.OPERATIONS,
             **text_encodings.OPERATIONS,
+            **zlib_calls.OPERATIONS,
         }
         crypto.preload()
         text_encodings.preload()
@@ -27,3 +28,4 @@ class Platform:
         """A run is over: forget everything of it."""
         compression.reset()
         crypto.reset()
+        zlib_calls.reset()

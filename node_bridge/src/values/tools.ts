@@ -16,6 +16,15 @@ export class ToolValueRefused extends Error {
 
 const TAG = "__codemode_binary_v1__";
 
+/** Stands for a function of the host in what a program finds as `this.env`; the program calls it by its path. */
+export class FunctionReference {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+}
+
 type Members = Record<string, unknown>;
 
 /**
@@ -36,6 +45,7 @@ export function encodeToolValue(value: unknown): string | undefined {
   return JSON.stringify(value, function (this: object, key: string, given: unknown): unknown {
     // A toJSON method (Buffer has one) has run by now; the bytes are still in the holder.
     const original = (this as Members)[key];
+    if (original instanceof FunctionReference) return wrap({ [TAG]: "function", data: original.path });
     const binary = encodeBinary(ArrayBuffer.isView(original) ? original : given);
     if (binary !== undefined) return wrap(binary);
     if (typeof given !== "object" || given === null || !Object.hasOwn(given, TAG)) return given;
@@ -75,19 +85,32 @@ export function encodeToolAnswer(result: unknown): string {
   return encodeToolValue({ result }) as string;
 }
 
-/**
- * What a failed tool answers a call with: upstream's text as `error`, never empty, and beside it what an `Error` of the
- * program can carry. A part that cannot be encoded is left out; it is no reason to lose the message.
- */
-export function encodeToolFailure(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return JSON.stringify({ error: String(thrown) || "an empty value was thrown" });
-  const answer: Members = { error: String(thrown.message) || String(thrown.name) || "Error", name: String(thrown.name) };
+/** What of a failed tool's exception becomes part of the Error in the program. */
+export interface ToolFailure {
+  /** Upstream's text; never empty. */
+  readonly message: string;
+  readonly name?: string;
+  readonly code?: unknown;
+  readonly details?: unknown;
+  readonly cause?: unknown;
+}
+
+/** The failure of a tool that threw. A part that cannot be encoded is left out; it is no reason to lose the message. */
+export function toolFailureOf(thrown: unknown): ToolFailure {
+  if (!(thrown instanceof Error)) return { message: String(thrown) || "an empty value was thrown" };
+  const failure: Members = {};
   const { code, details } = thrown as { code?: unknown; details?: unknown };
   const cause = thrown.cause instanceof Error ? `${thrown.cause.name}: ${thrown.cause.message}` : thrown.cause;
   for (const [key, value] of Object.entries({ code, details, cause })) {
-    if (value !== undefined && isEncodable(value)) answer[key] = value;
+    if (value !== undefined && isEncodable(value)) failure[key] = value;
   }
-  return encodeToolValue(answer) as string;
+  return { message: String(thrown.message) || String(thrown.name) || "Error", name: String(thrown.name), ...failure };
+}
+
+/** What a failed tool answers a call with: upstream's text as `error`, and beside it what an `Error` can carry. */
+export function encodeToolFailure(thrown: unknown): string {
+  const { message, ...more } = toolFailureOf(thrown);
+  return encodeToolValue({ error: message, ...more }) as string;
 }
 
 function isEncodable(value: unknown): boolean {

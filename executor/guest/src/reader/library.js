@@ -113,17 +113,22 @@ export class Library {
     const builtins = new Set();
     const reached = new Set();
     let anyBuiltin = false;
+    const anything = () => {
+      anyBuiltin = true;
+      for (const other of this.modules.keys()) enter(other);
+    };
     const follow = (unit, name) => {
       units.push(unit);
       for (const specifier of [...unit.requests, ...unit.dynamic]) {
         if (specifier === undefined) {
-          anyBuiltin = true;
-          for (const other of this.modules.keys()) enter(other);
+          anything();
           continue;
         }
         const meaning = this.meaningOf(specifier, name);
         if (meaning.kind === "builtin") builtins.add(meaning.name);
         else if (meaning.kind === "module") enter(meaning.name);
+        // What its createRequire makes takes any specifier.
+        if (meaning.kind === "builtin" && meaning.name === "node:module") anything();
       }
     };
     const enter = (name) => {

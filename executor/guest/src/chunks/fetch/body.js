@@ -1,7 +1,8 @@
 // The body of a Request or a Response, and the class that both extend.
 //
-// A body is null, or { stream, content, type, size }: the stream of the program's (a Readable) is made of `content`, a
-// function that answers bytes, when somebody asks for it; until then nothing is copied or encoded.
+// A body is null, or { stream, content, type, life }: the stream of the program's (a Readable) is made of `content`, a
+// function that answers bytes, when somebody asks for it; until then nothing is copied or encoded. `life` is there if the
+// request for it may be aborted.
 const USED = 'Body has already been used. It can only be used once. Use tee() first if you need to read it twice.'
 
 export const createBody = (realm) => {
@@ -43,7 +44,12 @@ export const createBody = (realm) => {
     return ofContent(() => utf8.encode(text), 'text/plain;charset=UTF-8')
   }
 
-  const streamOf = (body) => (body.stream ??= fromBytes(body.content()))
+  const makeStream = ({ content, life }) => {
+    const stream = fromBytes(content())
+    return life === undefined ? stream : life.bind(stream)
+  }
+
+  const streamOf = (body) => (body.stream ??= makeStream(body))
 
   const facadeOf = (body) => {
     if (body === null) return null
@@ -59,11 +65,12 @@ export const createBody = (realm) => {
     if (isUsed(body)) throw new TypeError(USED)
     const { content } = body
     const stream = streamOf(body)
-    if (content === undefined || body.isRead) return readAll(stream)
+    if (content === undefined || body.isRead || stream.state === 'errored') return readAll(stream)
     if (stream.locked) throw new TypeError(LOCKED)
     // Nobody has looked: the bytes are here without reading.
     new Reader(stream)
     stream.cancel(undefined)
+    body.life?.end()
     return content()
   }
 
@@ -119,5 +126,5 @@ export const createBody = (realm) => {
     },
   })
   realm.define('Body', base.Class)
-  return { base, extract, ofContent, clone, take, refuseToClone }
+  return { base, extract, ofContent, consume, clone, take, refuseToClone }
 }

@@ -1,9 +1,8 @@
 // fetch(): what is wrong with its arguments, what needs no network, and the rest.
 import { SCOPE, badArgument } from '../texts.js'
 import { readDataUrl } from './data-url.js'
-import { send } from './outbound.js'
 
-export const createFetch = (realm, { build }, responses, headersOf) => {
+export const createFetch = (realm, { build }, responses, headersOf, send) => {
   const { utf8 } = realm.exports['readable-streams']
   const { contentType } = realm.exports.blob
   const bad = (index, type) => badArgument('fetch', SCOPE, index, type)

@@ -26,13 +26,18 @@ export const createHeaders = (realm, { createInterface, isObject, pairMethods, t
     return state.map
   }
 
+  // One more of a name in lower case.
+  const add = ({ map }, name, value) => {
+    const values = map.get(name)
+    if (values === undefined) map.set(name, [value])
+    else values.push(value)
+  }
+
   const append = (state, name, value) => {
     const key = toName(name)
     const text = toValue(value)
-    const map = change(state)
-    const values = map.get(key)
-    if (values === undefined) map.set(key, [text])
-    else values.push(text)
+    change(state)
+    add(state, key, text)
   }
 
   const fill = (state, init) => {
@@ -116,7 +121,9 @@ export const createHeaders = (realm, { createInterface, isObject, pairMethods, t
     headers,
     create,
     from,
+    add,
     copy,
+    list,
     clone: (value) => headers.make(copy(headers.of(value))),
     get: (state, name) => state.map.get(name)?.join(', ') ?? null,
     set: (state, name, value) => void state.map.set(name, [value]),

@@ -3,7 +3,7 @@ import { globalFunction } from '../shape.js'
 import { createBody } from './body.js'
 import { createFetch } from './fetch.js'
 import { createHeaders } from './headers.js'
-import { refusal } from './outbound.js'
+import { createSend, refusal } from './outbound.js'
 import { createRequest } from './request.js'
 import { createResponse } from './response.js'
 
@@ -12,7 +12,9 @@ export default function install(realm) {
   const bodies = createBody(realm)
   const requests = createRequest(realm, bodies, headersOf)
   const responses = createResponse(realm, bodies, headersOf)
-  realm.defineEnumerable('fetch', globalFunction(realm.global, 'fetch', createFetch(realm, requests, responses, headersOf)))
+  const send = createSend(realm, bodies, responses, headersOf)
+  const fetch = createFetch(realm, requests, responses, headersOf, send)
+  realm.defineEnumerable('fetch', globalFunction(realm.global, 'fetch', fetch))
   // What structuredClone may copy.
   const cloners = (realm.exports.cloners ??= new Map())
   cloners.set(headersOf.headers.Class.prototype, headersOf.clone)

@@ -24,7 +24,10 @@ export const createResponse = (realm, { base, extract, ofContent, clone, refuseT
   }
 
   const fresh = (body, status, headersState) =>
-    finish({ status, statusText: undefined, headers: headersState, body, cf: undefined, webSocket: null, type: 'default' })
+    finish({
+      status, statusText: undefined, headers: headersState, body, cf: undefined, webSocket: null, type: 'default', url: '',
+      redirected: false,
+    })
 
   const readInit = (given, bad) => {
     if (given === undefined || given === null) return { headers: headersOf.create() }
@@ -78,7 +81,8 @@ export const createResponse = (realm, { base, extract, ofContent, clone, refuseT
       clone(state) {
         const [mine, other] = clone(state.body)
         state.body = mine
-        return response.make(finish({ ...state, headers: headersOf.copy(state.headers), body: other }))
+        const copied = { ...headersOf.copy(state.headers), immutable: state.headers.immutable }
+        return response.make(finish({ ...state, headers: copied, body: other }))
       },
     },
     getters: {
@@ -86,8 +90,8 @@ export const createResponse = (realm, { base, extract, ofContent, clone, refuseT
       statusText: (state) => state.statusText ?? phraseOf(state.status),
       headers: (state) => state.facade,
       ok: ({ status }) => status >= 200 && status <= 299,
-      redirected: () => false,
-      url: () => '',
+      redirected: (state) => state.redirected,
+      url: (state) => state.url,
       webSocket: (state) => state.webSocket,
       cf: (state) => state.cf,
       type: (state) => state.type,
@@ -119,13 +123,14 @@ export const createResponse = (realm, { base, extract, ofContent, clone, refuseT
 
   return {
     response,
-    // An answer of our own.
+    // An answer of our own, and one of the host.
     make: (bytes, status, state) => response.make(fresh(ofContent(() => bytes), status, state)),
+    receive: (body, status, headersState, more) => response.make(Object.assign(fresh(body, status, headersState), more)),
     // For structuredClone.
     clone(value) {
       const state = response.of(value)
       refuseToClone(state.body)
-      return response.make(finish({ ...state, headers: headersOf.copy(state.headers) }))
+      return response.make(finish({ ...state, headers: headersOf.copy(state.headers), url: '', redirected: false }))
     },
   }
 }

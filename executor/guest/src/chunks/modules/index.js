@@ -9,6 +9,7 @@ export default function install(realm) {
   realm.define('__module__', (name, kind, payload, factory) => linker.register(name, kind, payload, factory))
   return {
     __proto__: null,
+    requireFrom: linker.requireFrom, // for node:module
     start: (links, launch, fail) => {
       delete global.__module__
       linker.start(links, launch, fail)

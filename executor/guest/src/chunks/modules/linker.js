@@ -367,17 +367,25 @@ export const createLinker = (realm) => {
     return importer
   }
 
+  const loadNow = (specifier, referrer) => {
+    const record = find(`${specifier}`, referrer, false)
+    const graph = prepare(record)
+    for (let i = 0; i < graph.length; i++) {
+      if (graph[i].waits) throw new ErrorCtor('require() of "' + record.name + '": it waits at its top, use import()')
+    }
+    evaluateNow(record)
+    return record
+  }
+
   const requireFor = (referrer) =>
     function require(specifier) {
-      const record = find(`${specifier}`, referrer, false)
-      const graph = prepare(record)
-      for (let i = 0; i < graph.length; i++) {
-        if (graph[i].waits) throw new ErrorCtor('require() of "' + record.name + '": it waits at its top, use import()')
-      }
-      evaluateNow(record)
+      const record = loadNow(specifier, referrer)
       const { x } = record.links
       return hasOwn(x, 'default') ? x.default() : namespaceOf(record)
     }
+
+  // As the `require` that `createRequire` makes answers upstream: the whole namespace.
+  const requireFrom = (referrer) => (specifier) => namespaceOf(loadNow(specifier, referrer))
 
   // One that is being evaluated already has required itself, and sees what there is of it so far.
   const evaluateNow = (record) => {
@@ -404,5 +412,5 @@ export const createLinker = (realm) => {
     begin()
   }
 
-  return { __proto__: null, register, start }
+  return { __proto__: null, register, requireFrom, start }
 }
