@@ -75,7 +75,7 @@ async def open_network(
 
 
 def _each_hop(handler: OutboundHandler) -> OutboundHandler:
-    """The program's own ``fetch`` follows redirects, so the handler is asked for every hop, as upstream's Fetcher is."""
+    """The program's ``fetch`` follows redirects itself: the handler is asked for every hop, as upstream's is."""
 
     return lambda request: handler(msgspec.structs.replace(request, redirect="manual"))
 

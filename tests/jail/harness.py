@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import codemode_executor
+from codemode_executor.jail import inspect
 
 HERE = Path(__file__).parent
 PACKAGES = Path(codemode_executor.__file__).parents[1]
@@ -40,6 +41,10 @@ def offered(identity: str) -> frozenset[str]:
     if namespaces:
         names |= {"user_namespace", "network_namespace", "ipc_namespace", "uts_namespace", "root_directory"}
     return frozenset(names)
+
+
+# What the tests' own process is under already: a container's filter, for one.
+AMBIENT = next(status for status in inspect(os.getpid()) if status.tid == os.getpid())
 
 
 class Seen(NamedTuple):

@@ -39,7 +39,8 @@ def frame(text: str, payload: bytes = b"") -> bytes:
 
 
 def request(name: str, *buffers: bytes, params: dict[str, Any] | None = None) -> bytes:
-    text = json.dumps({"name": name, "params": params or {}, "sizes": [len(buffer) for buffer in buffers]})
+    sizes = [len(buffer) for buffer in buffers]
+    text = json.dumps({"name": name, "sizes": sizes, "params": params or {}}, separators=(",", ":"))
     return frame(text, b"".join(buffers))
 
 
@@ -79,7 +80,7 @@ def test_a_refusal_is_an_answer() -> None:
     assert ask(calls(), request("refuse")) == ({"error": {"name": "OperationError", "message": "no"}}, b"")
 
 
-@pytest.mark.parametrize("params", ["[]", "null", "5", '"x"'])
+@pytest.mark.parametrize("params", ["[]", "null", "5", '"x"', "1e999", "1" * 6000, "[" * 2500 + "]" * 2500])
 def test_parameters_that_a_program_has_spoilt_are_a_refusal(params: str) -> None:
     value, _ = ask(calls(), frame(f'{{"name":"reverse","sizes":[],"params":{params}}}'))
     assert value["error"]["name"] == "TypeError"
@@ -112,11 +113,12 @@ def test_an_announcement_beyond_the_bound_is_refused_before_it_is_held(sizes: tu
         b"1234567",
         frame("not json"),
         frame('"a string"'),
-        frame('{"name":"nothing","sizes":[]}'),
-        frame('{"name":"reverse","sizes":[3]}', b"ab"),
-        frame('{"name":"reverse","sizes":[-1,3]}', b"ab"),
-        frame('{"name":"reverse"}'),
-        frame('{"name":"reverse","sizes":[]}') + b"more",
+        frame('{"name":"nothing","sizes":[],"params":{}}'),
+        frame('{"name":"reverse","sizes":[3],"params":{}}', b"ab"),
+        frame('{"name":"reverse","sizes":[-1,3],"params":{}}', b"ab"),
+        frame('{"name":"reverse","params":{}}'),
+        frame('{"name":"reverse","sizes":[]}'),
+        frame('{"name":"reverse","sizes":[],"params":{}}') + b"more",
     ],
 )
 def test_what_the_harness_never_sends_is_not_answered(data: bytes) -> None:
@@ -137,5 +139,5 @@ def test_any_bytes_are_answered_or_refused(data: bytes) -> None:
 
 def test_a_lone_surrogate_in_a_request_breaks_nothing() -> None:
     for text in ("\ud800", "\\ud800", "\\uD800", "\\udFFF"):
-        value, _ = ask(calls(), frame(f'{{"name":"reverse","params":{{"a":["{text}"]}},"sizes":[]}}'))
+        value, _ = ask(calls(), frame(f'{{"name":"reverse","sizes":[],"params":{{"a":["{text}"]}}}}'))
         assert value["value"]["params"] == {"a": ["\N{REPLACEMENT CHARACTER}"]}

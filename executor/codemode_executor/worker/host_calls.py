@@ -52,25 +52,30 @@ class CallBroken(Exception):
 
 
 class _Request(msgspec.Struct):
+    """What the platform itself says of a call."""
+
     name: str
     sizes: list[int]
-    params: object = None
 
 
 _decode = msgspec.json.Decoder(_Request).decode
 
 
-def _request(text: str) -> _Request:
+#: Stands between what the platform says and the parameters, which may be whatever a program made of them.
+_SEPARATOR = ',"params":'
+
+
+def _params(text: str) -> dict[str, Any] | None:
+    """The parameters of a request; ``None`` if a program has spoilt them."""
     try:
-        return _decode(text)
-    except msgspec.MsgspecError as error:
-        if "\\ud" not in text.lower():
-            raise CallBroken(f"a call is no request: {error}") from error
-    try:
-        # It holds a lone surrogate, for which JSON has an escape. No operation has a use for one.
-        return msgspec.convert(_well_formed(json.loads(text)), _Request)
-    except (ValueError, RecursionError) as error:
-        raise CallBroken(f"a call is no request: {error}") from error
+        try:
+            params = msgspec.json.decode(text)
+        except msgspec.MsgspecError:
+            # A lone surrogate, perhaps, for which JSON has an escape. No operation has a use for one.
+            params = _well_formed(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", params) if isinstance(params, dict) else None
 
 
 def _well_formed(value: object) -> object:
@@ -132,21 +137,28 @@ class HostCalls:
     def _perform(self, request: bytearray) -> tuple[bytes, bytes]:
         units, _ = _PREFIX.unpack_from(request)
         start = _PREFIX.size + 2 * units
-        asked = _request(request[_PREFIX.size : start].decode("utf-16-le", "replace"))
+        text = request[_PREFIX.size : start].decode("utf-16-le", "replace")
+        said, separator, given = text.partition(_SEPARATOR)
+        try:
+            asked = _decode(said + "}")
+        except msgspec.MsgspecError as error:
+            raise CallBroken(f"a call is no request: {error}") from error
+        if not separator or not given.endswith("}"):
+            raise CallBroken("a call has no parameters")
         if any(size < 0 for size in asked.sizes) or sum(asked.sizes) != len(request) - start:
             raise CallBroken("the sizes of a call's buffers are not what was sent")
         operation = self._operations.get(asked.name)
         if operation is None:
             raise CallBroken(f"there is no operation {asked.name!r}")
-        params = asked.params
-        if not isinstance(params, dict):
-            return _refusal("TypeError", "the parameters of an operation are no object"), b""
+        params = _params(given[:-1])
+        if params is None:
+            return _refusal("TypeError", "the parameters of an operation are not what the platform sends"), b""
         buffers: list[bytes] = []
         for size in asked.sizes:
             buffers.append(bytes(memoryview(request)[start : start + size]))
             start += size
         try:
-            value, payload = operation(cast("dict[str, Any]", params), buffers)
+            value, payload = operation(params, buffers)
         except GuestError as error:
             return _refusal(error.name, error.message), b""
         except MemoryError:

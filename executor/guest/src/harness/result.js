@@ -88,6 +88,10 @@ const encodePlain = (value) => {
 
   const array = (items, depth) => {
     const { length } = items
+    if (!isLength(length)) {
+      plain = false
+      return ''
+    }
     let text = '['
     for (let i = 0; plain && i < length; i++) {
       if (i > 0) text += ','
@@ -114,6 +118,8 @@ const encodePlain = (value) => {
 // Tells DOMExceptions, where there are any.
 let isException
 export const useExceptions = (test) => void (isException = test)
+
+const isLength = (value) => typeof value === 'number' && value >= 0 && value <= 4294967295 && value % 1 === 0
 
 let refused
 const isRefused = (item) => refused !== undefined && refused.has(item)
@@ -185,6 +191,8 @@ const encodeRich = (value) => {
 
   const array = (items, path, depth) => {
     const { length } = items
+    // A proxy of an array answers what it likes, and this is going to be text of ours.
+    if (!isLength(length)) refuse(path, 'an array whose length is no number of elements')
     const keys = objectKeys(items)
     if (keys.length === length) {
       let text = '["a"'
@@ -245,8 +253,13 @@ const encodeRich = (value) => {
 
 // { form, text }. Throws an Error that names the path of what cannot cross.
 export const encodeResult = (value, why = RETURNED) => {
-  purpose = why
   if (value === undefined) return { form: UNDEFINED, text: '' }
-  const text = encodePlain(value)
-  return text === undefined ? { form: RICH, text: encodeRich(value) } : { form: PLAIN, text }
+  const outer = purpose // a getter of a result may send an argument
+  purpose = why
+  try {
+    const text = encodePlain(value)
+    return text === undefined ? { form: RICH, text: encodeRich(value) } : { form: PLAIN, text }
+  } finally {
+    purpose = outer
+  }
 }

@@ -1,0 +1,37 @@
+// node:zlib. What compresses is in the worker.
+import { createEngine } from './engine.js'
+import { createInput } from './input.js'
+import { createStreams } from './streams.js'
+import { createSync } from './sync.js'
+import { makeCodes, makeConstants } from './constants.js'
+import * as modes from './modes.js'
+
+export default function install(realm) {
+  realm.lazyModule('zlib', () => {
+    const { plainError } = realm.exports['node-errors']
+    const engine = createEngine(realm)
+    const streams = createStreams(realm, engine, modes)
+    const { zlib, brotli, functionsOf, checksum } = createSync(realm, engine, createInput(realm), modes)
+    const constants = makeConstants()
+    const members = { crc32: function crc32(data, value = 0) { return checksum(data, value) } }
+
+    const add = (name, className, work, native) => {
+      const Made = streams[className]
+      const creator = 'create' + className
+      members[className] = Made
+      members[creator] = { [creator](options) { return new Made(options) } }[creator]
+      Object.assign(members, functionsOf(work, name, native, Made))
+    }
+    for (const [name, className, mode] of modes.ZLIB) add(name, className, zlib(mode), 'zlib')
+    for (const [name, className, encode] of modes.BROTLI) add(name, className, brotli(encode), name)
+    for (const [name, className] of modes.ZSTD) {
+      const refuse = () => { throw plainError('ERR_METHOD_NOT_IMPLEMENTED', `The ${name} method is not implemented`) }
+      add(name, className, refuse, name)
+    }
+    for (const key of Object.keys(constants)) {
+      Object.defineProperty(constants, key, { __proto__: null, writable: false, configurable: false })
+    }
+    const exported = { ...constants, ...members, constants, codes: makeCodes() }
+    return { ...exported, default: exported }
+  })
+}

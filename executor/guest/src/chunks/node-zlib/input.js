@@ -1,0 +1,21 @@
+// What the functions of zlib take for data.
+export const createInput = (realm) => {
+  const { bytesOfString, utf8 } = realm.exports.buffer
+
+  // Bytes of a string, a buffer or a view of one; undefined for anything else.
+  const bytesOf = (value) => {
+    if (typeof value === 'string') return bytesOfString(value, utf8)
+    if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+    return value instanceof ArrayBuffer ? new Uint8Array(value) : undefined
+  }
+
+  const dataOf = (value, method) => {
+    const bytes = bytesOf(value)
+    if (bytes !== undefined) return bytes
+    throw new TypeError(
+      `Failed to execute '${method}' on 'ZlibUtil': parameter 1 is not of type 'string or ArrayBuffer or ArrayBufferView'.`,
+    )
+  }
+
+  return { bytesOf, dataOf }
+}
