@@ -23,6 +23,7 @@ from codemode_executor import (
     WorkerStartFailed,
     pool,
 )
+from codemode_executor.jail import JailPolicy
 from codemode_executor.process import WorkerProcess
 from codemode_executor.request import Request
 from codemode_executor.run import HostRun, NotAccepted
@@ -400,7 +401,7 @@ async def test_a_run_handed_to_a_worker_that_is_gone_already(monkeypatch: pytest
     """It may die between being chosen and being used, which are two turns of the event loop."""
     del monkeypatch
     zygotes = ScriptedZygotes([])
-    worker = WorkerProcess(MIB, "off", lambda _: None)
+    worker = WorkerProcess(MIB, JailPolicy(hardening="off"), lambda _: None)
     try:
         await worker.start(cast(Zygote, zygotes))
         worker.kill()

@@ -43,6 +43,10 @@ class IsolateExecutor:
         limits: bounds of every run; a run may be given tighter ones.
         hardening: ``"required"`` (default) refuses to run anything unless every layer of the jail holds and is proved;
             ``"used"`` applies what the system offers; ``"off"`` is for debugging.
+        layers: what holds for single layers of the jail, by name (``codemode-executor doctor`` lists them), for example
+            ``{"landlock": "required"}``. Namespaces, the empty root and Landlock are used where they are permitted.
+        jitless: V8 compiles nothing: programs that compute are two to four times slower, and a worker can make no
+            memory executable. TypeScript needs the compiler and is refused.
         isolation: ``"worker"`` (default) gives every run an isolate of its own, in a process that serves one run at a
             time and many in turn; ``"process"`` gives every run a process of its own.
         min_workers: processes that are kept ready.
@@ -71,6 +75,8 @@ class IsolateExecutor:
         *,
         limits: Limits | None = None,
         hardening: jail.Hardening = "required",
+        layers: Mapping[str, jail.Hardening] | None = None,
+        jitless: bool = False,
         isolation: Isolation = "worker",
         min_workers: int = _DEFAULT_MIN_WORKERS,
         max_workers: int | None = None,
@@ -87,6 +93,10 @@ class IsolateExecutor:
     ) -> None:
         self._limits = limits or Limits()
         _one_of("hardening", hardening, ("required", "used", "off"))
+        try:
+            jail.JailPolicy(hardening=hardening, layers=layers or {})
+        except (ValueError, AttributeError) as error:
+            raise BadRequest(str(error)) from error
         _one_of("isolation", isolation, ("worker", "process"))
         memory = machine.memory_bytes()
         most = machine.default_max_workers(self._limits.memory_mb, memory) if max_workers is None else max_workers
@@ -117,6 +127,8 @@ class IsolateExecutor:
             runs_per_worker=runs_per_worker,
             isolation=isolation,
             hardening=hardening,
+            layers=layers or {},
+            jitless=bool(jitless),
             limits=self._limits,
             zygote_forks=zygote_forks,
             zygote_age_s=zygote_age_s,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -51,6 +52,8 @@ class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
     runs_per_worker: runs after which a worker is replaced.
     isolation: ``process`` gives every run a process of its own.
     hardening: what the jail must be.
+    layers: what holds for single layers of it.
+    jitless: V8 compiles nothing.
     limits: the widest bounds that a run may have.
     zygote_forks, zygote_age_s: when the zygote is renewed, and with it the address layout of its workers.
     seccomp_action: what the jail answers to a system call that it does not list.
@@ -64,6 +67,8 @@ class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
     runs_per_worker: int
     isolation: Isolation
     hardening: jail.Hardening
+    layers: Mapping[str, jail.Hardening]
+    jitless: bool
     limits: Limits
     zygote_forks: int
     zygote_age_s: float
@@ -313,7 +318,7 @@ class Pool:
         return worker.runs >= (1 if self._settings.isolation == "process" else self._settings.runs_per_worker)
 
     def _start_one(self) -> None:
-        worker = WorkerProcess(self._frame_bytes(), self._settings.hardening, self._changed)
+        worker = WorkerProcess(self._frame_bytes(), self._policy, self._changed)
         self._workers.add(worker)
         task = self._loop.create_task(self._start(worker))
         self._starting.add(task)
@@ -411,6 +416,10 @@ class Pool:
             max(limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes, limits.log_bytes) + _FRAME_SLACK
         )
 
+    @property
+    def _policy(self) -> jail.JailPolicy:
+        return jail.JailPolicy(hardening=self._settings.hardening, layers=self._settings.layers)
+
     def _setup(self) -> wire.Setup:
         limits = self._settings.limits
         memory = limits.memory_mb
@@ -421,6 +430,7 @@ class Pool:
                 # V8 aborts at this size. The limit proper is set on each isolate and ends a run gracefully, if V8 has
                 # room above it.
                 f"--max-heap-size={2 * memory}",
+                *(["--jitless"] if self._settings.jitless else []),
             ],
             hardening=self._settings.hardening,
             data_headroom_bytes=_DATA_HEADROOM + 2 * memory * MIB,
@@ -429,6 +439,8 @@ class Pool:
             max_frame_bytes=self._frame_bytes() + limits.program_bytes + limits.module_bytes,
             seccomp_action=self._settings.seccomp_action,
             one_run=self._settings.isolation == "process",
+            layers=dict(self._settings.layers),
+            jitless=self._settings.jitless,
         )
 
 

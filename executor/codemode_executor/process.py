@@ -59,12 +59,12 @@ class RunHandler(Protocol):
 class WorkerProcess(asyncio.Protocol):
     """Args:
     max_frame_bytes: largest message accepted from it.
-    hardening: "required" refuses a worker whose threads are not sealed, as seen from outside.
+    policy: of the jail. What it requires is looked at from outside, too.
     on_change: called whenever the worker becomes idle or dead.
     """
 
     def __init__(
-        self, max_frame_bytes: int, hardening: jail.Hardening, on_change: Callable[[WorkerProcess], None]
+        self, max_frame_bytes: int, policy: jail.JailPolicy, on_change: Callable[[WorkerProcess], None]
     ) -> None:
         self.state = WorkerState.STARTING
         self.runs = 0
@@ -74,7 +74,7 @@ class WorkerProcess(asyncio.Protocol):
         self.stop_reason = ""
         self._distrusted = False
         self._born_bytes = 0
-        self._hardening: jail.Hardening = hardening
+        self._policy = policy
         self._on_change = on_change
         self._frames = FrameDecoder(max_frame_bytes)
         self._loop = asyncio.get_running_loop()
@@ -132,10 +132,10 @@ class WorkerProcess(asyncio.Protocol):
 
     def _check_sealed(self, ready: wire.Ready) -> None:
         """What the worker says of itself is not enough: look at its threads from outside."""
-        if self._hardening != "required":
-            return
+        report = jail.JailReport(self._policy.hardening, ready.jail.layers)
         try:
-            jail.require_sealed(jail.inspect(self.pid), jail.JailReport(self._hardening, ready.jail.layers))
+            process = jail.inspect_process(self.pid)
+            jail.require_sealed(jail.inspect(self.pid), report, policy=self._policy, process=process)
         except (jail.JailError, OSError) as error:
             if self._forked is None or self._forked.ended:
                 raise WorkerStartFailed("a worker ended while it was looked at") from error

@@ -8,8 +8,6 @@ import os
 import msgspec
 
 from ..daemon.accounts import parse_tokens, read_token_file
-from ..daemon.process import read_token_line
-from ..daemon.process import serve as serve_daemon
 from ..daemon.settings import DEFAULT_PORT, LISTS, PREFIX, Settings, load, option_names, token_of
 from ..errors import BadRequest
 from ..limits import Limits
@@ -64,6 +62,8 @@ def serve(options: argparse.Namespace) -> None:
         BadRequest: something given is unusable.
         ExecutorError: no worker can be started.
     """
+    from ..daemon.process import serve as serve_daemon  # the other commands need no server
+
     flags = {name: value for name in option_names() if (value := getattr(options, f"set_{name}")) is not None}
     limits: dict[str, str] = {}
     for item in options.limit:
@@ -78,6 +78,8 @@ def serve(options: argparse.Namespace) -> None:
 def _tokens(settings: Settings) -> list[tuple[str, str]]:
     tokens: list[tuple[str, str]] = []
     if settings.token_file == "-":
+        from ..daemon.process import read_token_line
+
         tokens += parse_tokens(read_token_line(), "standard input")
     elif settings.token_file is not None:
         tokens += read_token_file(settings.token_file)

@@ -24,7 +24,8 @@ boxed primitives                      the primitive
 function                              a ``Handle``, where the run is retained
 ====================================  =========================================================
 
-A ``Map`` with integers beyond 2^60 among its keys is a list of pairs, too. Cycles and objects that are reached twice stay what they are, for lists and dicts.
+A ``Map`` with integers beyond 2^60 among its keys is a list of pairs, too. Cycles and objects that are reached twice stay
+what they are, for lists and dicts.
 """
 
 from __future__ import annotations
@@ -141,8 +142,8 @@ class _Reader:
         self._budget -= size
         if self._budget < 0:
             raise ValueRefused(
-                "the result takes much more memory in Python than its text: it holds arrays with many holes, or many views"
-                " of one buffer"
+                "the result takes much more memory in Python than its text: it holds arrays with many holes, or many"
+                " views of one buffer"
             )
 
     def _leaf(self, node: list[object]) -> object:

@@ -8,7 +8,8 @@ import msgspec
 class Setup(msgspec.Struct, tag="setup", array_like=True, frozen=True):
     """First message: what the zygote makes of itself, and of every worker.
 
-    ``one_run``: a worker serves one run and prepares nothing for another.
+    ``one_run``: a worker serves one run and prepares nothing for another. ``layers``: what holds for single layers of
+    the jail, other than ``hardening``. ``jitless``: V8 compiles nothing, and needs no executable memory.
     """
 
     v8_flags: list[str]
@@ -18,6 +19,8 @@ class Setup(msgspec.Struct, tag="setup", array_like=True, frozen=True):
     max_frame_bytes: int
     seccomp_action: str
     one_run: bool
+    layers: dict[str, str] = {}
+    jitless: bool = False
 
 
 class Fork(msgspec.Struct, tag="fork", array_like=True, frozen=True):

@@ -76,6 +76,8 @@ _DELIVERED = 2  # callback id of `deliver`
 _FIRST_FREE_ID = 16
 _BOOT_TIMEOUT_S = 10.0
 
+_CALLBACKS = 64  # far more than a worker has isolates
+
 _TEXT_KINDS = frozenset((Kind.STRING, Kind.EXCEPTION, Kind.PARSE_EXCEPTION, Kind.OUT_OF_MEMORY, Kind.TERMINATED))
 
 
@@ -104,6 +106,11 @@ class Engine:
         self._callback_type = _dll.MR_CALLBACK
         # The callbacks of live isolates: V8 calls them from its threads, so they must outlive their isolate.
         self._callbacks: dict[int, object] = {}
+
+    def reserve_callbacks(self) -> None:
+        """Have ctypes take the executable memory of its callbacks now: later, a jail may allow none."""
+        reserved = [self._callback_type(lambda *_: None) for _ in range(_CALLBACKS)]
+        del reserved
 
     @property
     def version(self) -> str:

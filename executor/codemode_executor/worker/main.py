@@ -18,7 +18,7 @@ from ..wire import messages as wire
 from ..wire.framing import FrameDecoder
 from . import channel
 from .assets import Bundles
-from .isolate import Engine, Isolate, Kind, Reply
+from .isolate import Engine, EngineError, Isolate, Kind, Reply
 from .outbox import Outbox
 from .platform import Platform
 from .program import Reading, ReadingCache, decode_reading, reader_request, second_request
@@ -87,7 +87,7 @@ class Worker:
             self._reaper = Reaper(self._isolate_freed)
             self._prepare()
             probes = run_self_test()
-            require_blocked(probes, report)
+            require_blocked(probes, report, policy=policy)
             # All that stays: what the worker has from now on is what the supervisor measures a run against.
             self._reader = self._open_reader()
         except JailError as error:
@@ -189,7 +189,11 @@ class Worker:
         def transpiled(answers: bytes | None) -> None:
             self._later(lambda: self._read_again(run, request, reading, answers))
 
-        self._transpiler.ask(msgspec.json.encode(reading.typescript), transpiled)
+        try:
+            self._transpiler.ask(msgspec.json.encode(reading.typescript), transpiled)
+        except EngineError:
+            # Without a compiler, V8 has no WebAssembly: what the reader alone makes of the text stands.
+            self._begin(run, request, reading)
 
     def _read_again(self, run: GuestRun, request: bytes, reading: Reading, answers: bytes | None) -> None:
         """The transpiler has answered: what it made is read as the program."""

@@ -129,7 +129,9 @@ class Zygote:
         self._bundles = assets.Bundles.load()
         self._platform = Platform()
         self._engine = Engine(setup.v8_flags)
-        prepare()
+        if setup.jitless:
+            self._engine.reserve_callbacks()
+        prepare(_policy(setup))
         self._send(wire.Started())
 
     def _send(self, message: wire.FromZygote, descriptor: int | None = None) -> None:
@@ -211,8 +213,11 @@ class Zygote:
 def _policy(setup: wire.Setup) -> JailPolicy:
     hardening: Hardening = setup.hardening  # pyright: ignore[reportAssignmentType]
     action: SeccompAction = setup.seccomp_action  # pyright: ignore[reportAssignmentType]
+    layers: dict[str, Hardening] = setup.layers  # pyright: ignore[reportAssignmentType]
     return JailPolicy(
         hardening=hardening,
+        layers=layers,
+        executable_memory=not setup.jitless,
         data_bytes=setup.data_headroom_bytes,
         seccomp_action=action,
         # A program that computes must not slow its host down, and when memory runs out it goes first.

@@ -5,7 +5,8 @@ const escapeText = (text) => text.replace(/[<>&]/g, (sign) => ESCAPES[sign])
 
 const TYPES = 'string or ReadableStream or Response'
 const LOCKED = 'The ReadableStream has been locked to a reader.'
-const IN_COMMENTS =
+// As upstream says it at the end of a document, too.
+const NO_STREAMS =
   'Replacing content in HTML comments using a ReadableStream or Response object is not implemented. You must provide a string.'
 
 export const createContent = (realm, units) => {
@@ -47,7 +48,7 @@ export const createContent = (realm, units) => {
     const stream = streamOf(content)
     if (stream === null) return { units: '' }
     if (stream !== undefined) {
-      if (!streams) throw new TypeError(IN_COMMENTS)
+      if (!streams) throw new TypeError(NO_STREAMS)
       return fromStream(stream, isHtml)
     }
     const text = `${content}`

@@ -27,6 +27,12 @@ export default function install(realm) {
     return found
   }
 
+  // All bytes of a body of which nobody has asked for a stream: they come in one piece.
+  const contentOf = (value) => {
+    const { body } = response.of(value)
+    return body !== null && body.stream === undefined ? body.content : undefined
+  }
+
   const rewriter = native.createInterface('HTMLRewriter', {
     construct: () => ({ elementHandlers: [], documentHandlers: [] }),
     required: { on: ['string'] },
@@ -44,6 +50,7 @@ export default function install(realm) {
       },
       transform(state, [given], self, bad) {
         if (!response.has(given)) throw bad(1, 'Response')
+        const content = contentOf(given)
         const source = streamOf(given)
         if (source === null) return new Response(null, given)
         if (source.locked || source.disturbed) throw new TypeError(LOCKED)
@@ -51,7 +58,7 @@ export default function install(realm) {
         const work = new Rewriter(units, tokens, {
           elementHandlers: [...state.elementHandlers], documentHandlers: [...state.documentHandlers],
         })
-        return new Response(readable.make(transformStream(source, work)), given)
+        return new Response(readable.make(transformStream(source, content, work)), given)
       },
     },
   })

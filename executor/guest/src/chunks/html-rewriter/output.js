@@ -15,7 +15,8 @@ export const createOutput = (realm) => {
       reader.read({ chunk: (value) => chunk({ value }), close: () => chunk(undefined), error })
     })
 
-  return (source, rewriter) => {
+  // `content`: what the whole source will be, if that is known.
+  return (source, content, rewriter) => {
     const reader = new Reader(source)
     const output = new Readable()
     let wanted = createDeferred()
@@ -29,7 +30,11 @@ export const createOutput = (realm) => {
     }
 
     const pump = async () => {
-      for (;;) {
+      if (content !== undefined) {
+        source.cancel(undefined)
+        await push(await rewriter.write(content()))
+      }
+      while (content === undefined) {
         const chunk = await readChunk(reader)
         if (chunk === undefined) break
         if (!isBufferSource(chunk.value)) throw new TypeError(NO_BYTES)

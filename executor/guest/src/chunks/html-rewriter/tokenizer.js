@@ -195,20 +195,13 @@ export class Tokenizer {
   #rawText() {
     const buffer = this.#buffer
     const at = this.#at
-    if (buffer[at] !== '<') {
-      const found = buffer.indexOf('<', at)
-      const end = found === -1 ? buffer.length : found
-      const seen = this.#tail + buffer.slice(at, end)
-      if (this.#escape > 0 && seen.includes('-->')) this.#escape = 0
-      this.#tail = seen.slice(-2)
-      return this.#text(end)
-    }
+    if (buffer[at] !== '<') return this.#plainText(at)
     if (!this.#isLast && MAY_BE_MARKUP.test(buffer.slice(at))) return undefined
     this.#tail = ''
     if (this.#mode === 'script' && this.#escape === 0 && buffer.startsWith('<!--', at)) {
       this.#escape = 1
       this.#tail = '--'
-      return this.#text(at + 4)
+      return this.#plainText(at + 4)
     }
     const isEnd = buffer[at + 1] === '/'
     LETTERS.lastIndex = at + (isEnd ? 2 : 1)
@@ -220,9 +213,31 @@ export class Tokenizer {
       if (tag?.kind === 'end') this.#mode = 'data'
       return tag
     }
-    if (isWhole && this.#escape > 0 && lower(name) === 'script') this.#escape = isEnd ? 1 : 2
+    if (this.#escape > 0 && isWhole && lower(name) === 'script') {
+      this.#escape = isEnd ? 1 : 2
+      return this.#plainText(end + 1)
+    }
+    if (this.#escape === 2) return this.#plainText(at + 1)
     // A name is passed over with the tag that it might have been of.
-    return this.#text(isEnd || this.#escape > 0 ? end : at + 1)
+    return this.#text(isEnd ? end : at + 1)
+  }
+
+  // Text up to the next `<`, and in a script behind `<!--` up to the `>` of `-->`. What is before `from` belongs to it.
+  #plainText(from) {
+    const found = this.#buffer.indexOf('<', from)
+    let end = found === -1 ? this.#buffer.length : found
+    if (this.#escape > 0) {
+      const seen = this.#tail + this.#buffer.slice(from, end)
+      const close = seen.indexOf('-->')
+      if (close !== -1) {
+        end = from + close + 2 - this.#tail.length
+        this.#escape = 0
+        // The `>` itself is text that nothing comes before.
+        if (end === this.#at) return this.#plainText(from)
+      }
+      this.#tail = seen.slice(-2)
+    }
+    return this.#text(end)
   }
 }
 

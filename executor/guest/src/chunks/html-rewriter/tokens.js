@@ -107,7 +107,7 @@ export const createTokens = (realm, units, readPiece) => {
   const documentEnd = createInterface('DocumentEnd', {
     methods: {
       append(state, args, self, bad) {
-        live(state).pieces.push(readPiece(args, bad))
+        live(state).pieces.push(readPiece(args, bad, { streams: false }))
         return self
       },
     },

@@ -9,7 +9,7 @@ export const MATHML = 'http://www.w3.org/1998/Math/MathML'
 const set = (words) => new Set(words.split(' '))
 
 const VOID = set(
-  'area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr',
+  'area base basefont bgsound br col embed hr img input keygen link meta param source track wbr',
 )
 const RAW_TEXT = set('style iframe xmp noembed noframes noscript')
 const TEXT_TAGS = set('textarea title plaintext script style iframe xmp noembed noframes noscript')

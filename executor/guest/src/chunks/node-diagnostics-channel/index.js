@@ -6,6 +6,15 @@ import { createTracing } from './tracing.js'
 const { apply } = Reflect
 const MODULE = 'DiagnosticsChannelModule'
 
+// Where there is structuredClone, there are its exceptions.
+const refuseToClone = (realm, { name, prototype }) => {
+  const cloners = (realm.exports.cloners ??= new Map())
+  cloners.set(prototype, () => {
+    const text = `Could not serialize object of type "${name}". This type does not support serialization.`
+    throw new (realm.exports['dom-exception'].DOMException)(text, 'DataCloneError')
+  })
+}
+
 export default function install(realm) {
   realm.lazyModule('diagnostics_channel', () => {
     const channels = new Map() // by name
@@ -80,6 +89,7 @@ export default function install(realm) {
       }
     }
     const Channel = publish(ChannelInner, 'Channel', { constructible: false })
+    refuseToClone(realm, Channel)
 
     // There is none unless its module is there.
     const isStorage = (value) => {

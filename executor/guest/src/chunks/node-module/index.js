@@ -35,7 +35,10 @@ export default function install(realm) {
 
     for (const name of NOT_IMPLEMENTED) Module[name] = refusing(name)
     Object.assign(Module, {
-      constants: { compileCacheStatus: { FAILED: 0, ENABLED: 1, ALREADY_ENABLED: 2, DISABLED: 3 } },
+      constants: Object.freeze({
+        __proto__: null,
+        compileCacheStatus: Object.freeze({ __proto__: null, FAILED: 0, ENABLED: 1, ALREADY_ENABLED: 2, DISABLED: 3 }),
+      }),
       enableCompileCache() {},
       flushCompileCache() {},
       getCompileCacheDir() {},
@@ -51,11 +54,21 @@ export default function install(realm) {
         const text = `${name}`
         return text.startsWith('node:') || text === 'sqlite' || BUILTIN_MODULES.includes(text)
       },
-      _cache: {},
+      _cache: { __proto__: null },
       _extensions: { '.js': refusing('.js'), '.json': refusing('.json'), '.node': refusing('.node') },
-      _pathCache: {},
+      _pathCache: { __proto__: null },
       Module,
     })
+    // Upstream has these on what makes a `require`, and not on what it makes.
+    const members = {
+      resolve: refusing('createRequire.resolve'), paths: refusing('createRequire.paths'),
+      cache: { __proto__: null }, extensions: Module._extensions, main: undefined,
+    }
+    for (const key of Object.keys(members)) {
+      Object.defineProperty(Module.createRequire, key, {
+        __proto__: null, value: members[key], writable: true, enumerable: true, configurable: false,
+      })
+    }
     return { ...Module, default: Module }
   })
 }

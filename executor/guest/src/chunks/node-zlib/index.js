@@ -31,7 +31,9 @@ export default function install(realm) {
     for (const key of Object.keys(constants)) {
       Object.defineProperty(constants, key, { __proto__: null, writable: false, configurable: false })
     }
-    const exported = { ...constants, ...members, constants, codes: makeCodes() }
-    return { ...exported, default: exported }
+    const whole = { ...constants, ...members, constants, codes: makeCodes() }
+    // Most constants of Zstandard, and one of Brotli, are members and no exports.
+    const exported = Object.entries(whole).filter(([key]) => !/^(?:ZSTD_(?!ENCODE|DECODE)|BROTLI_PARAM_SIZE_HINT$)/.test(key))
+    return { ...Object.fromEntries(exported), default: whole }
   })
 }

@@ -148,6 +148,9 @@ const defineMembers = (Class, name, slot, spec) => {
   }
 }
 
+// The classes that were made, by prototype: structuredClone refuses their objects by name.
+export const madePrototypes = new Map()
+
 // Makes a class.
 //
 //   parent     the interface that it extends; its states are of both
@@ -182,6 +185,7 @@ export const createInterface = (name, spec) => {
   if (above !== undefined) Object.setPrototypeOf(prototype, above.prototype)
   else if (spec.prototypeOf !== undefined) Object.setPrototypeOf(prototype, spec.prototypeOf)
   hidden(prototype, Symbol.toStringTag, name)
+  madePrototypes.set(prototype, name)
   defineMembers(Class, name, slot, spec)
   return {
     Class,
