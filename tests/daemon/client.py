@@ -160,13 +160,13 @@ class Client:
         await self.send({"t": "run", "run": self.runs, "code": code, **members}, env)
         return self.runs
 
-    async def execute(self, code: str, serve: Serve | None = None, **members: Any) -> Outcome:
+    async def execute(self, code: str, serve: Serve | None = None, *, settle_s: float = 0, **members: Any) -> Outcome:
         """Carry a run out, serving its calls as they come, all at the same time."""
         await self.start(code, **members)
-        return await self.finish(serve)
+        return await self.finish(serve, settle_s=settle_s)
 
-    async def finish(self, serve: Serve | None = None) -> Outcome:
-        """Everything up to the end of the run."""
+    async def finish(self, serve: Serve | None = None, *, settle_s: float = 0) -> Outcome:
+        """Everything up to the end of the run; tools that nobody waits for have ``settle_s`` to end."""
         outcome: list[Message] = []
         tasks: set[asyncio.Task[None]] = set()
         try:
@@ -174,6 +174,8 @@ class Client:
                 message = await self.next()
                 outcome.append(message)
                 if message.t in ENDS:
+                    if settle_s and tasks:
+                        await asyncio.wait(tasks, timeout=settle_s)
                     return Outcome(message, outcome)
                 if message.t == "call" and serve is not None:
                     tasks.add(asyncio.create_task(self._serve(serve, message)))

@@ -92,10 +92,9 @@ class ThroughProtocol:
                     providers=[{"name": n, "tools": tools, "prelude": case.prelude or ""} for n, tools in spaces],
                     limits={"timeout_s": case.timeout_ms / 1000},
                     modules=_modules(case.modules or {}),
+                    settle_s=_SETTLE_S if "calls" in case.parts else 0,
                     **({} if case.outbound is None else {"outbound": "client"}),
                 )
-                if "calls" in case.parts:
-                    await asyncio.sleep(_SETTLE_S)
         return await self._described(key, outcome)
 
     async def _described(self, key: int, outcome: Outcome) -> dict[str, Any]:

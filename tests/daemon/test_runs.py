@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from codemode_executor.daemon.server import Daemon
+from codemode_executor.values.clone_codec import encode_clone
+from codemode_executor.values.result_codec import decode_result
 from daemon.client import WAIT_S, Client, Outcome
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -41,7 +43,9 @@ async def serve(header: dict[str, Any], payload: str) -> str:
 
 async def run(daemon: Daemon, code: str, **members: Any) -> Outcome:
     async with await Client.open(url(daemon)) as client:
-        return await client.execute(code, serve, **({"providers": CODEMODE} | members))
+        given: dict[str, Any] = {"providers": CODEMODE, **members}
+        await client.start(code, **given)
+        return await client.finish(serve)
 
 
 async def test_a_run_is_accepted_then_answered(daemon: Daemon) -> None:
@@ -174,8 +178,9 @@ async def test_an_unusable_run_is_refused_and_the_connection_goes_on(
     daemon: Daemon, members: dict[str, Any], text: str
 ) -> None:
     async with await Client.open(url(daemon)) as client:
-        given = {"code": "async () => 1"} | members
-        outcome = await client.execute(given.pop("code"), None, **given)
+        given: dict[str, Any] = {"code": "async () => 1", **members}
+        await client.start(**given)
+        outcome = await client.finish()
         assert (outcome.end.t, outcome.end["code"]) == ("refused", "BAD_REQUEST")
         assert text in outcome.end["message"]
         assert outcome.of("accepted") == []
@@ -318,6 +323,59 @@ async def test_answers_that_cross_the_end_are_dropped(daemon: Daemon) -> None:
         await client.send({"t": "ping", "n": 9})
         assert (await client.until("pong"))["n"] == 9
         assert (await client.execute("async () => 2")).value == 2
+
+
+# --- requests to the network ------------------------------------------------------------------------------------------
+
+
+async def test_the_client_serves_requests_to_the_network(daemon: Daemon) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def site(header: dict[str, Any], payload: str) -> str:
+        assert (header["kind"], header["provider"], header["tool"]) == ("outbound", "", "fetch")
+        request = cast("dict[str, Any]", decode_result(int(payload[0]), payload[1:].encode()))
+        seen.append(request)
+        answer = {"status": 201, "statusText": "Made", "headers": [["x-a", "b"]], "body": b"\xc3\xa9\x00", "url": ""}
+        form, text = encode_clone(answer | {"redirected": False})
+        return f"{form}{text.decode()}"
+
+    async with await Client.open(url(daemon)) as client:
+        outcome = await client.execute(
+            """async () => {
+              const answer = await fetch('https://a.example/x', { method: 'POST', body: 'hi', headers: { 'x-q': '1' } })
+              return [answer.status, answer.statusText, answer.headers.get('x-a'), await answer.text()]
+            }""",
+            site,
+            outbound="client",
+        )
+        assert outcome.end.t == "result", outcome.end
+        assert outcome.value == [201, "Made", "b", "é\0"]
+        assert (seen[0]["method"], seen[0]["url"], seen[0]["body"]) == ("POST", "https://a.example/x", b"hi")
+        assert ["x-q", "1"] in seen[0]["headers"]
+
+
+async def test_the_network_is_blocked_unless_the_client_serves_it(daemon: Daemon) -> None:
+    outcome = await run(daemon, "async () => await fetch('https://a.example/')")
+    assert outcome.end["message"].startswith("This worker is not permitted to access the internet")
+    assert outcome.of("call") == []
+
+
+async def test_a_request_that_is_given_up_is_not_wanted_any_more(daemon: Daemon) -> None:
+    async with await Client.open(url(daemon)) as client:
+        await client.start(
+            """async () => {
+              const end = new AbortController()
+              setTimeout(() => end.abort(), 20)
+              try { await fetch('https://a.example/', { signal: end.signal }) } catch (error) { return error.name }
+            }""",
+            outbound="client",
+        )
+        call = await client.until("call")
+        assert (await client.until("cancel_call"))["call"] == call["call"]
+        # It may be answered all the same; once.
+        await client.send({"t": "answer", "run": 1, "call": call["call"]}, "0")
+        assert (await client.finish()).value == "AbortError"
+        assert (await client.execute("async () => 1")).value == 1
 
 
 async def test_normalize(daemon: Daemon) -> None:

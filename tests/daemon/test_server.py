@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import signal
 import socket
 import ssl
 import stat
@@ -14,13 +17,14 @@ from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.protocol import State
 
 from codemode_executor import BadRequest, Limits
 from codemode_executor.daemon.server import Daemon
 from codemode_executor.daemon.settings import Settings
 from daemon.client import OTHER_TOKEN, TOKEN, WAIT_S, Client, write
 from daemon.conftest import TOKENS
-from witness import Traces, eventually, settle
+from witness import Traces, descendants, eventually, settle
 
 T = [{"name": "t", "tools": ["x"]}]
 
@@ -239,6 +243,38 @@ async def test_a_message_that_drips_in_is_a_message(daemon: Daemon) -> None:
 
         await client.socket.send(drops())
         assert (await client.finish()).value == "dripped"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_message_in_too_many_parts(daemon: Daemon) -> None:
+    client = await Client.open(url(daemon))
+    protocol = client.socket.protocol
+    protocol.send_text(b"{", fin=False)
+    with contextlib.suppress(ConnectionClosed, OSError):
+        for _ in range(200):
+            for _ in range(1000):
+                protocol.send_continuation(b"", fin=False)
+            client.socket.send_data()
+            await client.socket.drain()
+            await asyncio.sleep(0)
+            if protocol.state is not State.OPEN:
+                break
+    code, reason = await client.closed()
+    assert (code, reason) in ((1009, "too many fragments"), (None, ""))
+    await eventually(lambda: daemon.connections == 0, "the connection closed")
+
+
+async def test_a_worker_that_dies_is_a_fault_and_the_connection_goes_on() -> None:
+    before = {process.pid for process in descendants()}
+    async with small(max_workers=1) as daemon, await Client.open(url(daemon)) as client:
+        await client.start("async () => await t.x()", providers=T)
+        await client.until("call")
+        new = [process for process in descendants() if process.pid not in before]
+        (worker,) = [process.pid for process in new if process.parent != os.getpid()]
+        os.kill(worker, signal.SIGKILL)
+        end = (await client.finish()).end
+        assert (end.t, end["code"]) == ("fault", "WORKER_CRASHED")
+        assert (await client.execute("async () => 1")).value == 1
 
 
 async def test_a_token_that_floods_is_cut_and_nobody_else_is() -> None:

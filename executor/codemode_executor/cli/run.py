@@ -15,6 +15,7 @@ from ..contract import ExecuteResult, LogLine, Provider, Tool
 from ..errors import BadRequest
 from ..executor import execute_sync
 from ..limits import Limits
+from .terminal import shown, shown_json
 
 
 def run(file: str, *, tools: str | None, timeout_s: float | None, memory_mb: int | None) -> bool:
@@ -75,8 +76,9 @@ def _load(tools: str) -> Sequence[Provider]:
 
 
 def _show(line: LogLine) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(shown(str(line)), file=sys.stderr, flush=True)
 
 
 def _encode(result: ExecuteResult) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(result), indent=2)
+    text = msgspec.json.format(msgspec.json.encode(result), indent=2).decode("utf-8", "surrogatepass")
+    return shown_json(text).encode("utf-8", "surrogatepass")

@@ -24,8 +24,8 @@ boxed primitives                      the primitive
 function                              a ``Handle``, where the run is retained
 ====================================  =========================================================
 
-A ``Map`` with integers beyond 2^60 among its keys is a list of pairs, too. Cycles and objects that are reached twice stay
-what they are, for lists and dicts.
+A ``Map`` with integers beyond 2^60 among its keys is a list of pairs, too. Cycles and objects that are reached twice
+stay what they are, for lists and dicts.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ const KEPT_BYTES = 256 * 1024
 export const createHashing = (realm, { copy, fromText, isView, output, readBytes }, { secretOf }, Transform) => {
   const { bytesOf, hostCall } = realm.exports.subtle
   const { Uint8ArrayCtor, viewLength } = realm.primordials
-  const { invalidArgType, outOfRange, plainError, validateString } = realm.exports['node-errors']
+  const { errorClass, invalidArgType, outOfRange, validateString } = realm.exports['node-errors']
+  const { DOMException } = realm.exports['dom-exception']
+  const Finalized = errorClass('ERR_CRYPTO_HASH_FINALIZED')
 
   // `key`: of an HMAC.
   const begin = (hash, key) => ({ __proto__: null, hash, key, kept: [], size: 0, handle: undefined, finished: false })
@@ -56,7 +58,7 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     return hash
   }
 
-  const finalized = () => plainError('ERR_CRYPTO_HASH_FINALIZED', 'Digest already called')
+  const finalized = () => new Finalized('Digest already called')
 
   const own = (object) => {
     const state = stateOf(object)
@@ -77,24 +79,40 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     return this
   }
 
+  const openFor = (object) => {
+    const state = own(object)
+    if (state.finished) throw new DOMException('Hash context has already been finalized.', 'OperationError')
+    return state
+  }
+
   function _transform(chunk, encoding, callback) {
-    feed(own(this), dataOf(chunk, encoding === 'buffer' ? undefined : encoding))
+    feed(openFor(this), dataOf(chunk, encoding === 'buffer' ? undefined : encoding))
     callback()
   }
 
+  // A stream that has ended can still be asked for its digest, once.
   function _flush(callback) {
-    this.push(output(finish(own(this))))
+    const state = openFor(this)
+    state.digest = finish(state)
+    this.push(output(state.digest))
     callback()
+  }
+
+  const digestOf = (state) => {
+    if (!state.finished) return finish(state)
+    const { digest } = state
+    state.digest = undefined
+    return digest
   }
 
   // What of a stream works without node:stream, which this module does not load: all is written, then the digest read.
   const streaming = Transform !== undefined ? {} : {
     write(data, encoding) {
-      feed(own(this), dataOf(data, encoding))
+      feed(openFor(this), dataOf(data, encoding))
       return true
     },
     end(data, encoding) {
-      if (data !== undefined) feed(own(this), dataOf(data, encoding))
+      if (data !== undefined) feed(openFor(this), dataOf(data, encoding))
       return this
     },
     read() {
@@ -134,9 +152,9 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     _flush,
     update,
     digest(encoding) {
-      const state = own(this)
-      if (state.finished) throw finalized()
-      return output(finish(state), encoding)
+      const digest = digestOf(own(this))
+      if (digest === undefined) throw finalized()
+      return output(digest, encoding)
     },
   })
 
@@ -151,9 +169,9 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     update,
     // After its end an HMAC answers nothing instead of failing.
     digest(encoding) {
-      const state = own(this)
-      if (state.finished) return output(new Uint8ArrayCtor(0), encoding ?? 'utf8')
-      return output(finish(state), encoding)
+      const digest = digestOf(own(this))
+      if (digest === undefined) return output(new Uint8ArrayCtor(0), encoding ?? 'utf8')
+      return output(digest, encoding)
     },
     _flush,
     _transform,
