@@ -33,8 +33,8 @@ async function readManifest() {
       if (error.code === "ENOENT") continue;
       throw error;
     }
-    const { globals = [], names = [], modules = [], requires = [] } = JSON.parse(text);
-    manifest[entry.name] = { globals, names, modules, requires };
+    const { globals = [], names = [], also = {}, modules = [], requires = [] } = JSON.parse(text);
+    manifest[entry.name] = { globals, names, also, modules, requires };
   }
   for (const [name, { requires }] of Object.entries(manifest)) {
     const missing = requires.filter((other) => !Object.hasOwn(manifest, other));

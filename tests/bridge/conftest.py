@@ -22,7 +22,7 @@ def built() -> None:
 
 @pytest.fixture(scope="session")
 def with_upstream(built: None) -> None:
-    """Skips where upstream is not installed; the side-by-side tests say so loudly, or fail where only set-up is missing."""
+    """Skips where upstream is not installed: the tests of the side-by-side comparison say so loudly."""
     if not (HERE / "node_modules" / "miniflare").exists() or not (HERE / "dist" / "host.mjs").exists():
         pytest.skip("upstream is not installed: see the report of tests/side_by_side")
 

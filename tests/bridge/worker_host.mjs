@@ -40,12 +40,19 @@ const steps = {
 
 export default {
   async fetch(request, env) {
-    const { step, code, options } = await request.json();
+    const { step, code, options, site } = await request.json();
+    const asked = [];
+    const globalOutbound = site && {
+      async fetch(made) {
+        asked.push([made.method, made.url, made.headers.get("x-in"), await made.text()]);
+        return new Response("out", { status: 202, headers: { "x-out": "é€" } });
+      },
+    };
     try {
       const bindings = { store: new Store(), plain: { n: 1 } };
-      const executor = new DynamicWorkerExecutor({ loader: {}, url: env.URL, token: env.TOKEN, bindings, ...options });
+      const executor = new DynamicWorkerExecutor({ loader: {}, url: env.URL, token: env.TOKEN, bindings, globalOutbound, ...options });
       const { result, error, logs } = await steps[step](executor, code);
-      return Response.json({ result: String(result && JSON.stringify(result, replacer)), error, logs });
+      return Response.json({ result: String(result && JSON.stringify(result, replacer)), error, logs, ...(site && { asked }) });
     } catch (error) {
       return Response.json({ rejected: error instanceof ExecutorError ? error.code : "other", message: error.message });
     }

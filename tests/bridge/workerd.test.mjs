@@ -52,10 +52,10 @@ after(async () => {
   await daemon?.stop();
 });
 
-async function ask(step, code, options) {
+async function ask(step, code, options, site) {
   const response = await miniflare.dispatchFetch("http://host/", {
     method: "POST",
-    body: JSON.stringify({ step, code, options }),
+    body: JSON.stringify({ step, code, options, site }),
   });
   return await response.json();
 }
@@ -102,6 +102,16 @@ test("a program that fails, and one that takes too long", async () => {
 test("a signal ends it", async () => {
   const answer = await ask("aborted", "async () => codemode.never()");
   assert.deepEqual(answer, { rejected: "other", message: "enough" });
+});
+
+test("the network is a Fetcher's, whose headers are text", async () => {
+  const program = `async () => {
+    const r = await fetch("https://api.test/", { method: "POST", body: "b", headers: { "x-in": "é€" } });
+    return [r.status, r.headers.get("x-out"), await r.text()];
+  }`;
+  const { result, asked } = await ask("tool", program, {}, true);
+  assert.deepEqual(JSON.parse(result), [202, "é€", "out"]);
+  assert.deepEqual(asked, [["POST", "https://api.test/", "é€", "b"]]);
 });
 
 test("modules", async () => {

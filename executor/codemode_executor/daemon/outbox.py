@@ -26,6 +26,11 @@ class Outbox:
         self._more = asyncio.Event()
         self._closed = False
 
+    @property
+    def backlog(self) -> int:
+        """Messages that wait."""
+        return len(self._waiting)
+
     def put(self, message: bytes) -> None:
         """Add a message; it leaves as soon as it can."""
         self._waiting.append(message)

@@ -17,6 +17,8 @@ from .service import Service
 
 #: Bytes of answers that the engine has not taken, before the client is not read any more.
 _HELD_BYTES = 64 * MIB
+#: Messages that wait to be read, before the client may ask for no more of them.
+_BACKLOG = 10_000
 _REASON_BYTES = 120
 
 _log = logging.getLogger("codemode_executor.daemon")
@@ -80,6 +82,7 @@ class Session:
         self._run: RemoteRun | None = None
         self._draining = False
         self._close: tuple[int, str] | None = None
+        self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._held = 0
         self._room = asyncio.Event()
         self._room.set()
@@ -126,10 +129,11 @@ class Session:
         reading = asyncio.create_task(self._read(), name=f"reader of connection {self.number}")
         writing = asyncio.create_task(self._outbox.run(), name=f"writer of connection {self.number}")
         try:
-            await asyncio.wait((reading, writing), return_when=asyncio.FIRST_COMPLETED)
-            return await self._closed_because(reading, writing)
+            ends = (self._failed, writing, reading)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            return await self._closed_because(next((e for end in ends if end.done() and (e := end.exception())), None))
         finally:
-            for task in (reading, writing):
+            for task in (reading, writing, self._failed):
                 task.cancel()
             if self._run is not None:
                 self._run.abandon()
@@ -156,14 +160,19 @@ class Session:
     def _tasks(self) -> list[asyncio.Task[None]]:
         return [] if self._run is None else [self._run.task]
 
-    async def _closed_because(self, reading: asyncio.Task[None], writing: asyncio.Task[None]) -> str:
-        failure = next((task.exception() for task in (writing, reading) if task.done() and task.exception()), None)
+    def _run_ended(self, task: asyncio.Task[None]) -> None:
+        """A run that ends without having told the client would leave it waiting."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self._failed.done():
+            self._failed.set_exception(error)
+
+    async def _closed_because(self, failure: BaseException | None) -> str:
         match failure:
             case None if self._close is not None:
                 await self._transport.close(*self._close)
                 return "drained"
             case None | Lost():
-                return "closed by the client"
+                return str(failure or "closed")
             case SlowReader():
                 # What would be said to the client waits behind what it does not read.
                 self._transport.abort()
@@ -184,6 +193,8 @@ class Session:
                 self._act(message, payload)
 
     def _act(self, message: wire.ToDaemon, payload: bytes) -> None:
+        if isinstance(message, (wire.Ping, wire.Run)) and self._outbox.backlog > _BACKLOG:
+            raise Violation(f"{self._outbox.backlog} messages wait to be read: read them before asking for more")
         match message:
             case wire.Ping():
                 self.put(wire.Pong(n=message.n))
@@ -191,6 +202,7 @@ class Session:
             case wire.Run():
                 self.runs += 1
                 self._run = RemoteRun(self._service, self, message, payload)
+                self._run.task.add_done_callback(self._run_ended)
                 return
             case _:
                 pass

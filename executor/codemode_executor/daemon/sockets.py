@@ -154,7 +154,7 @@ class SocketTransport:
         except ConnectionClosed as error:
             if self._socket.flooded:
                 raise Flooded(self._socket.flooded) from error
-            raise Lost(str(error)) from error
+            raise Lost(_how(error)) from error
         self._socket.taken(len(frame))
         if self._socket.binary:
             raise Violation("a binary message: all messages are text")
@@ -170,7 +170,7 @@ class SocketTransport:
         try:
             await self._socket.send(frame, text=True)
         except ConnectionClosed as error:
-            raise Lost(str(error)) from error
+            raise Lost(_how(error)) from error
         self._socket.sending = 0
 
     async def close(self, code: int, reason: str) -> None:
@@ -184,6 +184,16 @@ class SocketTransport:
     def abort(self) -> None:
         """Cut it."""
         self._socket.transport.abort()
+
+
+def _how(error: ConnectionClosed) -> str:
+    """How a connection ended, in codes: a reason is the client's text."""
+    if error.rcvd is None and error.sent is None:
+        return "the socket has ended"
+    first = error.rcvd if error.sent is None or error.rcvd_then_sent else error.sent
+    return (
+        f"{'closed by the client' if first is error.rcvd else 'closed by the daemon'}: {first.code if first else '?'}"
+    )
 
 
 def socket_factory(max_buffered_bytes: int, crowd: Crowd) -> Callable[..., Socket]:

@@ -216,7 +216,8 @@ class _BrotliDecoder:
             raise GuestError("ERR_BROTLI_DECODING_FAILED", "Compression failed") from error
         if self._brotli.is_finished():
             return _Step(output, ended=True)
-        if not self._brotli.can_accept_more_data():
+        # A full piece may have left something in there.
+        if len(output) >= MAX_OUTPUT or not self._brotli.can_accept_more_data():
             return _Step(output, more=True)
         if flush == _BROTLI_FINISH:
             raise GuestError("Z_BUF_ERROR", "Unexpected end of file")

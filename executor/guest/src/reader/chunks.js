@@ -1,6 +1,7 @@
 // Which pieces of the platform a program needs.
 
 import manifest from "chunk-manifest";
+import { REFLECTION } from "./references.js";
 
 const LINKER = "modules";
 
@@ -49,9 +50,20 @@ export function chunksFor({ references, builtins = [], anyBuiltin = false, links
   }
   for (const builtin of builtins) add(byModule.get(manifestName(builtin)));
   if (anyBuiltin) for (const chunks of byModule.values()) add(chunks);
-  const ordered = inOrder(wanted);
+  const ordered = inOrder(withAlso(wanted, references));
   // Last, since it looks for what the others provide.
   return links ? [...ordered, LINKER] : ordered;
+}
+
+// What a program names of one chunk may need another, which means nothing in a program without the first.
+function withAlso(wanted, references) {
+  const isNamed = (name) => references.some(({ members }) => members.has(name));
+  const reflects = REFLECTION.some(isNamed);
+  const loaded = new Set(inOrder(wanted));
+  const more = Object.entries(manifest).filter(([, { also = {} }]) =>
+    Object.entries(also).some(([chunk, names]) => loaded.has(chunk) && (reflects || names.some(isNamed))),
+  );
+  return new Set([...wanted, ...more.map(([chunk]) => chunk)]);
 }
 
 function inOrder(wanted) {

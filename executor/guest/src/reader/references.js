@@ -13,7 +13,13 @@ const GLOBALS = new Set(["globalThis", "self", "global"]);
 /** The names that load a chunk where nobody declares them. */
 export const WATCHED = new Set([...GLOBALS, ...Object.values(manifest).flatMap(({ globals = [] }) => globals)]);
 
-const MEMBERS = new Set(Object.values(manifest).flatMap(({ names = [] }) => names));
+/** By these a program finds members of an object without naming them. */
+export const REFLECTION = ["in", "prototype", "getPrototypeOf", "__proto__"];
+
+const MEMBERS = new Set([
+  ...REFLECTION,
+  ...Object.values(manifest).flatMap(({ names = [], also = {} }) => [...names, ...Object.values(also).flat()]),
+]);
 
 /** What a text refers to. */
 export class References {
@@ -43,7 +49,7 @@ export class References {
     if (pending !== undefined) this.#settle(pending, type);
     const isMember = this.object !== undefined;
     const ofGlobal = isMember && GLOBALS.has(this.object);
-    if (type === tokTypes.name || type === tokTypes.string) {
+    if (type === tokTypes.name || type === tokTypes.string || type === tokTypes._in) {
       if (MEMBERS.has(value)) this.members.add(value);
     }
     if (type === tokTypes.name && !isMember) {

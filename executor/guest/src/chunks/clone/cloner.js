@@ -189,7 +189,7 @@ export const createCloner = (realm, buffers, fail) => {
 
   const other = (value, prototype) => {
     refused ??= refusedPrototypes()
-    platform ??= platformPrototypes(realm.global, realm.exports['readable-streams']?.native.madePrototypes)
+    platform ??= platformPrototypes(realm.global, realm.exports.native?.native.madePrototypes)
     for (let holder = prototype; holder !== null; holder = getPrototypeOf(holder)) {
       if (refused.has(holder)) throw uncloneable(value)
       const copier = realm.exports.cloners?.get(holder)

@@ -1,16 +1,23 @@
 // The body of a Request or a Response, and the class that both extend.
 //
-// A body is null, or { stream, content, type, life }: the stream of the program's (a Readable) is made of `content`, a
-// function that answers bytes, when somebody asks for it; until then nothing is copied or encoded. `life` is there if the
-// request for it may be aborted.
+// A body is null, or { stream, content, type, life, used }: the stream of the program's (a Readable) is made of `content`,
+// a function that answers bytes, when somebody asks for it; until then nothing is copied or encoded, and `used` says what
+// has become of them. `life` is there if the request for it may be aborted.
+//
+// Streams, blobs and forms are there if the program names something of theirs: see `also` in their chunk.json.
+import * as contentType from '../blob/content-type.js'
+
 const USED = 'Body has already been used. It can only be used once. Use tee() first if you need to read it twice.'
+const LOCKED = 'This ReadableStream is currently locked to a reader.'
+// The comma is workerd's.
+const LOCKED_FOR_CLONE = 'This ReadableStream is currently locked to a reader,'
+const READ = 'read'
+const TAKEN = 'taken'
 
 export const createBody = (realm) => {
-  const { native, bytes, utf8, readable, fromBytes, readAll, tee, Reader, LOCKED } = realm.exports['readable-streams']
-  const { blob, makeBlob, contentType } = realm.exports.blob
-  const { formData, serialize, parse } = realm.exports['form-data']
+  const { native, bytes, utf8 } = realm.exports.native
   const { URLSearchParams } = realm.global
-  const { DOMException } = realm.exports['dom-exception']
+  const streams = () => realm.exports['readable-streams']
   const { asBytes, isBufferSource } = bytes
   const parseJson = JSON.parse
   const paramsToText = URLSearchParams.prototype.toString
@@ -20,7 +27,8 @@ export const createBody = (realm) => {
 
   // The body that a program gives, which is not null.
   const extract = (value) => {
-    if (readable.has(value)) {
+    const readable = streams()?.readable
+    if (readable?.has(value)) {
       const stream = readable.of(value)
       if (stream.disturbed) {
         throw new TypeError('This ReadableStream is disturbed (has already been read from), and cannot be used as a body.')
@@ -28,12 +36,14 @@ export const createBody = (realm) => {
       return { stream, facade: value, content: undefined, type: undefined }
     }
     if (isBufferSource(value)) return ofContent(() => asBytes(value))
-    if (blob.has(value)) {
-      const { bytes: content, type } = blob.of(value)
+    const { blob } = realm.exports
+    if (blob?.blob.has(value)) {
+      const { bytes: content, type } = blob.blob.of(value)
       return ofContent(() => content, type === '' ? undefined : type)
     }
-    if (formData.has(value)) {
-      const { bytes: content, type } = serialize(value)
+    const forms = realm.exports['form-data']
+    if (forms?.formData.has(value)) {
+      const { bytes: content, type } = forms.serialize(value)
       return ofContent(() => content, type)
     }
     if (value instanceof URLSearchParams) {
@@ -44,62 +54,78 @@ export const createBody = (realm) => {
     return ofContent(() => utf8.encode(text), 'text/plain;charset=UTF-8')
   }
 
-  const makeStream = ({ content, life }) => {
+  const makeStream = ({ content, life, used }) => {
+    const { fromBytes, Reader } = streams()
     const stream = fromBytes(content())
-    return life === undefined ? stream : life.bind(stream)
+    if (used === TAKEN) stream.disturbed = true
+    else if (used === READ) {
+      new Reader(stream)
+      stream.cancel(undefined)
+    } else life?.bind(stream)
+    return stream
   }
 
   const streamOf = (body) => (body.stream ??= makeStream(body))
 
   const facadeOf = (body) => {
-    if (body === null) return null
-    body.facade ??= readable.make(streamOf(body))
+    // Who goes through all members of an object, without a name for this one, finds no stream.
+    if (body === null || streams() === undefined) return null
+    body.facade ??= streams().readable.make(streamOf(body))
     return body.facade
   }
 
-  const isUsed = (body) => body !== null && (body.stream?.disturbed ?? false)
+  const isUsed = (body) => body !== null && (body.used !== undefined || (body.stream?.disturbed ?? false))
 
   // All of a body, once.
   const consume = async (body) => {
     if (body === null) return new Uint8Array(0)
     if (isUsed(body)) throw new TypeError(USED)
-    const { content } = body
-    const stream = streamOf(body)
-    if (content === undefined || body.isRead || stream.state === 'errored') return readAll(stream)
-    if (stream.locked) throw new TypeError(LOCKED)
-    // Nobody has looked: the bytes are here without reading.
-    new Reader(stream)
-    stream.cancel(undefined)
-    body.life?.end()
+    const { content, life, stream } = body
+    if (stream === undefined) {
+      body.used = READ
+      if (life?.aborted) throw life.reason
+    } else {
+      const { Reader, readAll } = streams()
+      if (content === undefined || stream.state === 'errored') return readAll(stream)
+      if (stream.locked) throw new TypeError(LOCKED)
+      // Nobody has read from it: the bytes are here without reading.
+      new Reader(stream)
+      stream.cancel(undefined)
+    }
+    life?.end()
     return content()
   }
 
   // The same body for two. What was handed out as a stream stays behind, locked.
   const clone = (body) => {
     if (body === null) return [null, null]
-    if (body.stream === undefined) return [{ ...body }, { ...body }]
-    return tee(body.stream).map((stream) => ({ stream, content: undefined, type: body.type, facade: undefined }))
+    if (body.stream === undefined) {
+      if (body.used === READ) throw new TypeError(LOCKED_FOR_CLONE)
+      return [{ ...body, used: undefined }, { ...body, used: undefined }]
+    }
+    return streams().tee(body.stream).map((stream) => ({ stream, content: undefined, type: body.type, facade: undefined }))
   }
 
   // A body goes over to another owner.
   const take = (body) => {
     if (body === null) return null
-    const stream = streamOf(body)
-    if (stream.disturbed) throw new TypeError('Cannot reconstruct a Request with a used body.')
-    if (stream.locked) throw new TypeError('The ReadableStream has been locked to a reader.')
-    if (body.content !== undefined) {
-      const moved = ofContent(body.content, body.type)
+    const { stream, content, type } = body
+    if (isUsed(body)) throw new TypeError('Cannot reconstruct a Request with a used body.')
+    if (stream?.locked) throw new TypeError('The ReadableStream has been locked to a reader.')
+    if (stream === undefined) body.used = TAKEN
+    else if (content === undefined) {
+      const [moved] = streams().tee(stream)
       stream.disturbed = true
-      return moved
-    }
-    const [moved] = tee(stream)
-    stream.disturbed = true
-    return { stream: moved, content: undefined, type: body.type, facade: undefined }
+      return { stream: moved, content: undefined, type, facade: undefined }
+    } else stream.disturbed = true
+    return ofContent(content, type)
   }
 
   // structuredClone copies what has no body.
   const refuseToClone = (body) => {
-    if (body !== null) throw new DOMException('ReadableStream can only be serialized for RPC.', 'DataCloneError')
+    if (body === null) return
+    const { DOMException } = realm.exports['dom-exception']
+    throw new DOMException('ReadableStream can only be serialized for RPC.', 'DataCloneError')
   }
 
   const blobType = (header) => {
@@ -114,6 +140,12 @@ export const createBody = (realm) => {
     return content.buffer.byteLength === content.length && state.body?.content === undefined ? content : content.slice()
   }
 
+  const named = (chunk, name) => {
+    const found = realm.exports[chunk]
+    if (found === undefined) throw new TypeError(`${name}() cannot be called by a name that the program's text does not have`)
+    return found
+  }
+
   const base = native.createInterface('Body', {
     getters: { body: (state) => facadeOf(state.body), bodyUsed: (state) => isUsed(state.body) },
     promises: {
@@ -121,8 +153,14 @@ export const createBody = (realm) => {
       bytes: copied,
       text: async (state) => utf8.decode(await consume(state.body)),
       json: async (state) => parseJson(utf8.decode(await consume(state.body))),
-      formData: async (state) => parse(await consume(state.body), state.contentType()),
-      blob: async (state) => makeBlob(await copied(state), blobType(state.contentType())),
+      async formData(state) {
+        const { parse } = named('form-data', 'formData')
+        return parse(await consume(state.body), state.contentType())
+      },
+      async blob(state) {
+        const { makeBlob } = named('blob', 'blob')
+        return makeBlob(await copied(state), blobType(state.contentType()))
+      },
     },
   })
   realm.define('Body', base.Class)

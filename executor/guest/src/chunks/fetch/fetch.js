@@ -1,10 +1,10 @@
 // fetch(): what is wrong with its arguments, what needs no network, and the rest.
+import * as contentType from '../blob/content-type.js'
 import { SCOPE, badArgument } from '../texts.js'
 import { readDataUrl } from './data-url.js'
 
 export const createFetch = (realm, { build }, responses, headersOf, send) => {
-  const { utf8 } = realm.exports['readable-streams']
-  const { contentType } = realm.exports.blob
+  const { utf8 } = realm.exports.native
   const bad = (index, type) => badArgument('fetch', SCOPE, index, type)
   const tools = { encode: utf8.encode, contentType }
 

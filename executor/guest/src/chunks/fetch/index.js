@@ -8,7 +8,7 @@ import { createRequest } from './request.js'
 import { createResponse } from './response.js'
 
 export default function install(realm) {
-  const headersOf = createHeaders(realm, realm.exports['readable-streams'].native)
+  const headersOf = createHeaders(realm, realm.exports.native.native)
   const bodies = createBody(realm)
   const requests = createRequest(realm, bodies, headersOf)
   const responses = createResponse(realm, bodies, headersOf)

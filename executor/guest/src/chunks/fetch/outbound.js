@@ -31,7 +31,7 @@ const isAnswer = (value) =>
   Array.isArray(value.headers) && value.headers.every(isPair) && value.body instanceof Uint8Array
 
 export const createSend = (realm, { ofContent, consume }, responses, headersOf) => {
-  const { utf8 } = realm.exports['readable-streams']
+  const { utf8 } = realm.exports.native
   const { URL } = realm.global
   const errors = { __proto__: null, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, Error }
 

@@ -33,9 +33,9 @@ const toCache = (value) => {
 }
 
 export const createRequest = (realm, { base, extract, clone, take, refuseToClone }, headersOf) => {
-  const { native, isSignal } = realm.exports['readable-streams']
-  const { createInterface, isObject, toText } = native
-  const { AbortController, URL } = realm.global
+  const { createInterface, isObject, toText } = realm.exports.native.native
+  const { URL } = realm.global
+  const isSignal = (value) => realm.exports.abort?.isSignal(value) ?? false
   const { headers } = headersOf
 
   const toUrl = (input) => {
@@ -138,7 +138,7 @@ export const createRequest = (realm, { base, extract, clone, take, refuseToClone
       headers: (state) => state.facade,
       redirect: (state) => state.redirect,
       fetcher: () => null,
-      signal: (state) => state.signal ?? (state.ownSignal ??= new AbortController().signal),
+      signal: (state) => state.signal ?? (state.ownSignal ??= realm.exports.abort?.create() ?? null),
       cf: (state) => state.cf,
       integrity: () => '',
       keepalive: () => false,

@@ -9,7 +9,7 @@ const BAD_STATUS_TEXT = /[\0\r\n]/
 const toInteger = (value) => Math.trunc(+value) || 0
 
 export const createResponse = (realm, { base, extract, ofContent, clone, refuseToClone }, headersOf) => {
-  const { native, utf8 } = realm.exports['readable-streams']
+  const { native, utf8 } = realm.exports.native
   const { createInterface, isObject, toText } = native
   const { URL } = realm.global
   const { headers } = headersOf

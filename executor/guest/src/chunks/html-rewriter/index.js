@@ -17,7 +17,7 @@ export default function install(realm) {
   const transformStream = createOutput(realm)
 
   const readHandlers = (given, names, type, bad, index) => {
-    if (given === undefined || (given !== null && !native.isObject(given))) throw bad(index, type)
+    if (given !== undefined && given !== null && !native.isObject(given)) throw bad(index, type)
     const found = { handlers: given }
     for (const name of names) {
       const handler = given?.[name]
@@ -35,7 +35,7 @@ export default function install(realm) {
 
   const rewriter = native.createInterface('HTMLRewriter', {
     construct: () => ({ elementHandlers: [], documentHandlers: [] }),
-    required: { on: ['string'] },
+    required: { on: ['string', 'ElementContentHandlers'], onDocument: ['DocumentContentHandlers'] },
     methods: {
       on({ elementHandlers }, [selector, given], self, bad) {
         const text = `${selector}`

@@ -79,9 +79,12 @@ export const createHashing = (realm, { copy, fromText, isView, output, readBytes
     return this
   }
 
+  const alreadyEnded = ({ key }) =>
+    new DOMException(`${key === undefined ? 'Hash' : 'HMAC'} context has already been finalized.`, 'OperationError')
+
   const openFor = (object) => {
     const state = own(object)
-    if (state.finished) throw new DOMException('Hash context has already been finalized.', 'OperationError')
+    if (state.finished) throw alreadyEnded(state)
     return state
   }
 

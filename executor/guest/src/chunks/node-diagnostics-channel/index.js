@@ -28,8 +28,7 @@ export default function install(realm) {
       }
 
       hasSubscribers() {
-        const { listeners, stores } = stateOf(this)
-        return listeners.size > 0 || stores.size > 0
+        return stateOf(this).listeners.size > 0
       }
 
       publish(...args) {
@@ -110,12 +109,14 @@ export default function install(realm) {
       hasSubscribers(name) { return find(name).hasSubscribers() },
       channel(name) { return find(name) },
       subscribe(name, listener) {
+        const channel = find(name)
         if (typeof listener !== 'function') throw badArgument('subscribe', MODULE, 2, 'function')
-        find(name).subscribe(listener)
+        channel.subscribe(listener)
       },
       unsubscribe(name, listener) {
+        const channel = find(name)
         if (typeof listener !== 'function') throw badArgument('unsubscribe', MODULE, 2, 'function')
-        find(name).unsubscribe(listener)
+        channel.unsubscribe(listener)
       },
       tracingChannel,
       Channel,

@@ -42,7 +42,7 @@ export default function install(realm) {
       enableCompileCache() {},
       flushCompileCache() {},
       getCompileCacheDir() {},
-      getSourceMapsSupport() { return { enabled: false, nodeModules: false, generatedCode: false } },
+      getSourceMapsSupport() { return { __proto__: null, enabled: false, nodeModules: false, generatedCode: false } },
       createRequire(path) {
         const require = realm.exports.modules.requireFrom(pathOf(path).slice(1))
         return Object.defineProperty((id) => require(id), 'length', { value: 0 })

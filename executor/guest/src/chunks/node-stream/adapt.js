@@ -12,7 +12,15 @@ const OPERATORS = [
 
 export const adapt = (realm, Stream) => {
   const { Duplex, Readable, Writable } = Stream
-  const { abortError } = realm.exports['node-errors']
+  const { abortError, invalidArgType } = realm.exports['node-errors']
+
+  // The package looks into null for a member.
+  const { addAbortSignal } = Stream
+  Stream.addAbortSignal = function (signal, stream) {
+    if (signal === null) throw invalidArgType('signal', 'AbortSignal', signal)
+    return addAbortSignal(signal, stream)
+  }
+  Object.defineProperty(Stream.addAbortSignal, 'name', { value: 'addAbortSignal' })
 
   Stream.setDefaultHighWaterMark(false, HIGH_WATER_MARK)
   Stream.duplexPair = createPairs(Duplex)

@@ -11,7 +11,7 @@ export default function install(realm) {
     const { plainError } = realm.exports['node-errors']
     const engine = createEngine(realm)
     const streams = createStreams(realm, engine, modes)
-    const { zlib, brotli, functionsOf, checksum } = createSync(realm, engine, createInput(realm), modes)
+    const { zlib, brotli, functionsOf, checksum } = createSync(realm, engine, createInput(), modes)
     const constants = makeConstants()
     const members = { crc32: function crc32(data, value = 0) { return checksum(data, value) } }
 

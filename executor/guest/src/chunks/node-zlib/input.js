@@ -1,10 +1,10 @@
 // What the functions of zlib take for data.
-export const createInput = (realm) => {
-  const { bytesOfString, utf8 } = realm.exports.buffer
+import { encode } from '../readable-streams/utf8.js'
 
+export const createInput = () => {
   // Bytes of a string, a buffer or a view of one; undefined for anything else.
   const bytesOf = (value) => {
-    if (typeof value === 'string') return bytesOfString(value, utf8)
+    if (typeof value === 'string') return encode(value)
     if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
     return value instanceof ArrayBuffer ? new Uint8Array(value) : undefined
   }

@@ -112,16 +112,10 @@ export const createSync = (realm, engine, { bytesOf, dataOf }, modes) => {
     return { ...immediate, ...later }
   }
 
-  const checksum = (data, value = 0) => {
-    const bytes = bytesOf(data)
-    if (bytes === undefined) {
-      throw new TypeError(
-        "Failed to execute 'crc32' on 'ZlibUtil': parameter 1 is not of type 'string or ArrayBuffer or ArrayBufferView'.",
-      )
-    }
+  const checksum = (data, value) => {
     if (typeof value !== 'number') throw invalidArgType('value', 'number', value)
     if (!(value >= 0 && value < 4294967296)) throw outOfRange('value', '>= 0 && < 4294967296', value)
-    return engine.crc32(bytes, value >>> 0)
+    return engine.crc32(dataOf(data, 'crc32'), value >>> 0)
   }
 
   return { zlib, brotli, functionsOf, checksum }

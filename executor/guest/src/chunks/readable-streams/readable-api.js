@@ -2,7 +2,6 @@
 import { badArgument, badField } from '../texts.js'
 import { ByteController, DEFAULT_CHUNK } from './byte-controller.js'
 import { isBufferSource } from './bytes.js'
-import { createInterface, isObject, missingMembers, toCallback, toDictionary } from './native.js'
 import { DefaultController, LOCKED, Readable, Reader } from './readable.js'
 import { readStrategy } from './strategy.js'
 import { tee } from './tee.js'
@@ -21,7 +20,8 @@ const readPromise = (start) => {
   return promise
 }
 
-export const createReadableClasses = (isSignal) => {
+export const createReadableClasses = (native, isSignal) => {
+  const { createInterface, isObject, missingMembers, toCallback, toDictionary } = native
   const defaultController = createInterface('ReadableStreamDefaultController', {
     getters: { desiredSize: (controller) => controller.desiredSize },
     methods: {

@@ -1,0 +1,258 @@
+"""Runs attacks against an executor, one after the other, and watches from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from codemode_executor import Connector, HandleCallFailed, HandleDisposed, Limits, Provider
+
+from .adapter import Adapter, Attack, Ended
+from .cases import Case
+from .judge import Observation, Verdict, classify, judge
+from .surroundings import Surroundings, Watch, descendants, descriptors, look, settle
+
+#: Far above any deadline and the noise of a busy machine; an executor that is held up exceeds it.
+GUARD_S = 20.0
+LIMITS = Limits(timeout_s=5, memory_mb=64)
+_KEPT_CHARS = 1_000_000
+_BIG = 8 * 2**20
+
+
+class _Tools:
+    """The tools of an attack, on the host's side, and what reached them."""
+
+    def __init__(self) -> None:
+        self.arguments: list[str] = []
+        self.calls = 0
+        self.breaches = 0
+        self._kept = 0
+
+    def _note(self, args: object) -> None:
+        self.calls += 1
+        if self._kept < _KEPT_CHARS:
+            text = repr(args)[:_KEPT_CHARS]
+            self.arguments.append(text)
+            self._kept += len(text)
+
+    async def echo(self, *args: object) -> object:
+        self._note(args)
+        return args[0] if len(args) == 1 else list(args)
+
+    async def shape(self, *args: object) -> object:
+        """What Python has made of the arguments, by type."""
+        self._note(args)
+        return [type(arg).__name__ for arg in args]
+
+    async def fail(self, *args: object) -> object:
+        self._note(args)
+        raise ValueError("the tool fails")
+
+    async def slow(self, *args: object) -> object:
+        self._note(args)
+        await asyncio.sleep(0.05)
+        return "slow"
+
+    async def hang(self, *args: object) -> object:
+        self._note(args)
+        await asyncio.Event().wait()
+        return None
+
+    async def big(self, *args: object) -> object:
+        self._note(args)
+        return "x" * _BIG
+
+    async def breach(self, *args: object) -> object:
+        self._note(args)
+        self.breaches += 1
+        return None
+
+    def _connected(self, method: str, argument: object) -> object:
+        self._note((method, argument))
+        return argument
+
+    @property
+    def providers(self) -> list[Provider | Connector]:
+        names = ("echo", "shape", "fail", "slow", "hang", "big")
+        tools: dict[str, Callable[..., Any]] = {name: getattr(self, name) for name in names}
+        return [
+            Provider("t", tools),
+            Provider("canary", {"breach": self.breach}),
+            Connector("c", self._connected),
+        ]
+
+
+class _Neighbour:
+    """A run of somebody else, which waits for its tool while the attack goes on."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._gate = asyncio.Event()
+        self._entered = asyncio.Event()
+        attack = Attack(
+            code="async () => [await n.wait('mine'), typeof globalThis.stolen, ({}).polluted === undefined]",
+            providers=[Provider("n", {"wait": self._wait})],
+            limits=msgspec.structs.replace(LIMITS, timeout_s=120),
+            env={},
+        )
+        self._run = asyncio.ensure_future(adapter.execute(attack))
+
+    async def _wait(self, token: str) -> str:
+        self._entered.set()
+        await self._gate.wait()
+        return token
+
+    async def arrived(self) -> None:
+        """Wait until it is in its tool."""
+        entered = asyncio.ensure_future(self._entered.wait())
+        await asyncio.wait((entered, self._run), timeout=GUARD_S, return_when=asyncio.FIRST_COMPLETED)
+        entered.cancel()
+
+    async def harm(self) -> list[str]:
+        """Let it go on; what has become of it."""
+        self._gate.set()
+        ended = await _within_guard(self._run)
+        if ended is not None and (ended.result, ended.error) == (["mine", "undefined", True], None):
+            return []
+        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or ended.result!r}"
+        return [f"another run was harmed: it {shown}"]
+
+
+async def _within_guard(run: asyncio.Future[Ended], guard_s: float = GUARD_S) -> Ended | None:
+    done, _ = await asyncio.wait((run,), timeout=guard_s)
+    if not done:
+        run.cancel()
+        await asyncio.wait((run,), timeout=guard_s)
+        return None
+    if run.cancelled():
+        return None
+    error = run.exception()
+    # An executor may only raise its own faults, which the adapter reports.
+    return run.result() if error is None else Ended(raised=type(error).__name__, error=str(error))
+
+
+async def _call_handle(ended: Ended) -> str:
+    handle = ended.result[0] if isinstance(ended.result, list) and ended.result else None
+    if not callable(handle):
+        return "no handle"
+    call = asyncio.ensure_future(handle())
+    done, _ = await asyncio.wait((call,), timeout=GUARD_S)
+    if not done:
+        call.cancel()
+        await asyncio.wait((call,), timeout=GUARD_S)
+        return "no end"
+    error = call.exception()
+    if error is None:
+        return "value"
+    return error.code if isinstance(error, HandleCallFailed | HandleDisposed) else type(error).__name__
+
+
+class Runner:
+    """Args:
+    adapter: an open executor.
+    surroundings: what the attacks can touch.
+    guard_s: when an executor counts as held up.
+    neighbours: another run is in flight during each attack, which takes a second worker.
+    """
+
+    def __init__(
+        self, adapter: Adapter, surroundings: Surroundings, *, guard_s: float = GUARD_S, neighbours: bool = True
+    ) -> None:
+        self._adapter = adapter
+        self._surroundings = surroundings
+        self._guard_s = guard_s
+        self._neighbours = neighbours
+
+    async def run(self, case: Case) -> Verdict:
+        """Carry one attack out."""
+        limits = LIMITS if not case.limits else msgspec.convert(msgspec.to_builtins(LIMITS) | case.limits, Limits)
+        tools = _Tools()
+        harm: list[str] = []
+        handle = "none"
+        neighbour = _Neighbour(self._adapter) if self._neighbours else None
+        if neighbour is not None:
+            await neighbour.arrived()
+        gc.collect()
+        watch = Watch()
+        ends: list[Ended | None] = []
+        for program in case.programs:
+            attack = Attack(
+                code=program,
+                providers=tools.providers,
+                limits=limits,
+                env=self._surroundings.env,
+                modules=case.modules,
+                retain=case.handles is not None,
+            )
+            ended = await _within_guard(asyncio.ensure_future(self._adapter.execute(attack)), self._guard_s)
+            ends.append(ended)
+            if ended is not None and ended.dispose is not None:
+                handle = await _call_handle(ended)
+                await ended.dispose()
+        await asyncio.sleep(case.after_s)
+        calls = tools.calls
+        seen = watch.stop()
+        if tools.calls > limits.tool_calls:
+            harm.append(f"{tools.calls} tool calls reached the host; the limit is {limits.tool_calls}")
+        harm += self._surroundings.touched() + self._surroundings.strangers()
+        if case.look:
+            harm += await asyncio.to_thread(look, case.look)
+        if neighbour is not None:
+            harm += await neighbour.harm()
+        harm += await self._next_run()
+        if tools.calls != calls:
+            harm.append(f"{tools.calls - calls} tool calls were made after the end")
+        observed = Observation(ends, handle, "\n".join(tools.arguments), tools.breaches, harm, seen)
+        return judge(case, limits, self._surroundings.secret, observed)
+
+    async def _next_run(self) -> list[str]:
+        """Whoever comes next gets a right answer from a clean realm."""
+        attack = Attack(
+            code="""async () => [6 * 7, ({}).polluted === undefined, typeof globalThis.stolen, [1, 2].map(String).join()]""",
+            providers=[],
+            limits=LIMITS,
+            env={},
+        )
+        ended = await _within_guard(asyncio.ensure_future(self._adapter.execute(attack)), self._guard_s)
+        if ended is not None and (ended.result, ended.error) == ([42, True, "undefined", "1,2"], None):
+            return []
+        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or ended.result!r}"
+        return [f"the next run {shown}"]
+
+
+class LeftBehind(AssertionError):
+    """The executor was closed, and something of it is still there."""
+
+
+@contextlib.asynccontextmanager
+async def opened(adapter: Adapter, **options: Any) -> AsyncIterator[Runner]:
+    """A runner on an executor that is opened here and closed in the end.
+
+    Args:
+        adapter: not open yet.
+        options: of the ``Runner``.
+
+    Raises:
+        LeftBehind: it has left descriptors or processes to this process.
+    """
+    async with Surroundings() as surroundings:
+        before = descriptors()
+        processes = len(descendants())
+        await adapter.open()
+        try:
+            yield Runner(adapter, surroundings, **options)
+        finally:
+            await adapter.close()
+        left = await settle(before, processes)
+        if left:
+            raise LeftBehind(left)
+
+
+async def run(adapter: Adapter, cases: Iterable[Case]) -> list[Verdict]:
+    """Run ``cases`` against an executor that is not open yet."""
+    async with opened(adapter) as runner:
+        return [await runner.run(case) for case in cases]
