@@ -152,14 +152,15 @@ def chunk_costs(rounds: int) -> None:
         uses: list[float] = []
         for _ in range(rounds + 2):
             made = guest(True)
-            before = sum(made.evaluate_ms(platform.chunks.script([other])) for other in order[:-1])
-            own = made.evaluate_ms(platform.chunks.script([name]))
+            under = [other for other in ("realm", *order[:-1]) if other != name]
+            before = sum(made.evaluate_ms(platform.chunks.source(other)) for other in under)
+            own = made.evaluate_ms(platform.chunks.source(name))
             alone.append(own)
             together.append(before + own)
             if name in FIRST_USES:
                 uses.append(made.evaluate_ms(program(FIRST_USES[name])) - nothing)
             made.isolate.free()
-        size = len(platform.chunks.script([name])) / 1024
+        size = len(platform.chunks.source(name)) / 1024
         use = f"{statistics.median(uses[2:]):12.2f}" if uses else f"{'-':>12}"
         print(f"{name:24}{size:7.1f}{statistics.median(alone[2:]):12.2f}{statistics.median(together[2:]):12.2f}{use}")
 

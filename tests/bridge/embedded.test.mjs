@@ -141,6 +141,17 @@ test("closing while it starts", async () => {
   assert.deepEqual(daemons().filter(({ parent }) => parent === process.pid), []);
 });
 
+test("the example of the package's README", async () => {
+  const bridge = new URL("../../node_bridge/", import.meta.url);
+  const [, example] = /```js\n([\s\S]*?)```/.exec(readFileSync(new URL("README.md", bridge), "utf8"));
+  const program = example.replace('"codemode-executor-bridge"', JSON.stringify(new URL("dist/node/index.js", bridge).href));
+  const host = spawn(process.execPath, ["--input-type=module", "-e", `${program}\nconsole.log(JSON.stringify({ result, error, logs }))`], { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  host.stdout.setEncoding("utf8").on("data", (chunk) => (output += chunk));
+  await once(host, "close");
+  assert.deepEqual(JSON.parse(output), { result: 3, logs: [] });
+});
+
 const folder = mkdtempSync(join(tmpdir(), "bridge-python-"));
 const script = (name, text) => {
   const path = join(folder, name);

@@ -17,6 +17,14 @@ class Chunks:
     def __init__(self) -> None:
         self._sources = assets.load_all("chunks")
 
+    def source(self, name: str) -> bytes:
+        """One chunk alone, for those who measure.
+
+        Raises:
+            KeyError: there is no such chunk.
+        """
+        return self._sources[name]
+
     def script(self, names: Sequence[str]) -> bytes:
         """One script that installs the chunks ``names``, in this order, after what they all stand on.
 
