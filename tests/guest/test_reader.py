@@ -472,6 +472,28 @@ def test_an_import_of_whatever_name_may_be_of_any_module(reader: Reader) -> None
     assert {"node-path", "url", "modules"} <= set(answer["chunks"])
 
 
+@pytest.mark.parametrize(
+    ("program", "more"),
+    [
+        ("return (await fetch(u)).json()", []),
+        ("const r = await fetch(u); return r.text()", []),
+        ("return fetch(u, {method: 'POST', body: '{}'})", ["readable-streams"]),
+        ("const { body } = await fetch(u)", ["readable-streams"]),
+        ("return (await fetch(u))['body']", ["readable-streams"]),
+        ("return fetch(u, { signal })", ["abort"]),
+        ("return (await fetch(u)).blob()", ["readable-streams", "blob"]),
+        ("return (await fetch(u)).formData()", ["readable-streams", "blob", "form-data"]),
+        ("for (const key in await fetch(u)) seen(key)", ["readable-streams", "abort", "blob", "form-data"]),
+        ("return Reflect.getPrototypeOf(await fetch(u))", ["readable-streams", "abort", "blob", "form-data"]),
+        ("return { body: 1, signal: 2, blob: 3, formData: 4 }", []),
+        ("for (const key in object) seen(key)", []),
+    ],
+)
+def test_what_belongs_to_fetch_is_loaded_if_it_is_named(reader: Reader, program: str, more: list[str]) -> None:
+    chunks = reader.accept(program)["chunks"]
+    assert {chunk for chunk in chunks if chunk in {"readable-streams", "abort", "blob", "form-data"}} == set(more)
+
+
 def test_chunks_come_after_those_that_they_require(reader: Reader) -> None:
     chunks = reader.accept("return [fetch, globalThis[x]]")["chunks"]
     manifests = {path.parent.name: json.loads(path.read_text("utf-8")) for path in CHUNKS.glob("*/chunk.json")}
