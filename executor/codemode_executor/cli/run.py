@@ -15,7 +15,11 @@ from ..contract import ExecuteResult, LogLine, Provider, Tool
 from ..errors import BadRequest
 from ..executor import execute_sync
 from ..limits import Limits
+from ..values.expansion import written_size
 from .terminal import shown, shown_json
+
+#: Longest result that is written out; bytes.
+_MAX_WRITTEN = 256 * 1024 * 1024
 
 
 def run(file: str, *, tools: str | None, timeout_s: float | None, memory_mb: int | None) -> bool:
@@ -36,6 +40,7 @@ def run(file: str, *, tools: str | None, timeout_s: float | None, memory_mb: int
         memory_mb=defaults.memory_mb if memory_mb is None else memory_mb,
     )
     result = execute_sync(code, providers=providers, limits=limits, on_log=_show)
+    result = _writable(result)
     sys.stdout.buffer.write(_encode(result) + b"\n")
     sys.stdout.flush()
     return result.error is None
@@ -77,6 +82,15 @@ def _load(tools: str) -> Sequence[Provider]:
 
 def _show(line: LogLine) -> None:
     print(shown(str(line)), file=sys.stderr, flush=True)
+
+
+def _writable(result: ExecuteResult) -> ExecuteResult:
+    """A result that JSON cannot hold is the program's failure."""
+    size = written_size(result.result)
+    if size is not None and size <= _MAX_WRITTEN:
+        return result
+    what = "it holds itself" if size is None else f"it takes {size} bytes; the limit is {_MAX_WRITTEN} bytes"
+    return msgspec.structs.replace(result, result=None, error=f"the result cannot be written as JSON: {what}")
 
 
 def _encode(result: ExecuteResult) -> bytes:

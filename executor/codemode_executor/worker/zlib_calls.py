@@ -249,7 +249,7 @@ def _open_zlib(params: dict[str, Any], dictionary: bytes) -> _Stream:
     return _Inflater(mode, window_bits, dictionary)
 
 
-def _open_brotli(params: dict[str, Any], dictionary: bytes) -> _Stream:
+def _open_brotli(params: dict[str, Any]) -> _Stream:
     if _BROTLI is None:
         raise GuestError("ERR_METHOD_NOT_IMPLEMENTED", "Brotli is not implemented: the host has no package for it")
     return _BrotliEncoder(params) if params.get("encode") else _BrotliDecoder()
@@ -269,8 +269,10 @@ class _Table:
         """``{brotli: bool, …}`` with the options of the format, and a dictionary: answers a number."""
         if len(self._streams) >= MAX_STREAMS:
             raise GuestError("Z_MEM_ERROR", f"at most {MAX_STREAMS} streams compress or decompress at a time")
-        create = _open_brotli if params.get("brotli") else _open_zlib
-        stream = create(params, buffers[0] if buffers else b"")
+        dictionary = buffers[0] if buffers else b""
+        if len(dictionary) > MAX_INPUT:
+            raise GuestError("Z_MEM_ERROR", f"a dictionary has at most {MAX_INPUT} bytes")
+        stream = _open_brotli(params) if params.get("brotli") else _open_zlib(params, dictionary)
         number = next(self._numbers)
         self._streams[number] = stream
         return number, b""

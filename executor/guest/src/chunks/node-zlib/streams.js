@@ -108,11 +108,12 @@ export const createStreams = (realm, engine, modes) => {
         return void callback()
       }
       if (!isWanted) {
+        // Until somebody reads.
         const { _read: read } = stream
         stream._read = function (n) {
           stream._read = read
           run(stream, steps, callback)
-          this._read(n)
+          Reflect.apply(read, stream, [n])
         }
         return
       }
