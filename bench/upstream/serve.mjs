@@ -15,8 +15,8 @@ const url = await peer.ready;
 console.log(JSON.stringify({ ready: true }));
 let first = 0;
 for await (const line of createInterface({ input: process.stdin })) {
-  const { runs, concurrency } = JSON.parse(line);
-  const body = JSON.stringify({ runs, concurrency, first });
+  const { runs, concurrency, workload } = JSON.parse(line);
+  const body = JSON.stringify({ runs, concurrency, workload, first });
   first += runs;
   const start = performance.now();
   const response = await fetch(url, { method: "POST", body });

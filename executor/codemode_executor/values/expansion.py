@@ -1,7 +1,7 @@
 """How large a result is when it is written out.
 
-Values that are reached twice are one value in a result, as structured clone has it. A format without references writes them
-as often as they are reached, which may be exponentially often.
+Values that are reached twice are one value in a result, as structured clone has it. A format without references writes
+them as often as they are reached, which may be exponentially often.
 """
 
 from __future__ import annotations

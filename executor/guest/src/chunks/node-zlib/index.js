@@ -12,7 +12,14 @@ export default function install(realm) {
     const engine = createEngine(realm)
     const streams = createStreams(realm, engine, modes)
     const { zlib, brotli, functionsOf, checksum } = createSync(realm, engine, createInput(), modes)
-    const constants = makeConstants()
+    const values = makeConstants()
+    // Made so at once: to change what is there already costs milliseconds.
+    const constants = {}
+    for (const key of Object.keys(values)) {
+      Object.defineProperty(constants, key, {
+        __proto__: null, value: values[key], writable: false, enumerable: true, configurable: false,
+      })
+    }
     const members = { crc32: function crc32(data, value = 0) { return checksum(data, value) } }
 
     const add = (name, className, work, native) => {
@@ -28,10 +35,7 @@ export default function install(realm) {
       const refuse = () => { throw plainError('ERR_METHOD_NOT_IMPLEMENTED', `The ${name} method is not implemented`) }
       add(name, className, refuse, name)
     }
-    for (const key of Object.keys(constants)) {
-      Object.defineProperty(constants, key, { __proto__: null, writable: false, configurable: false })
-    }
-    const whole = { ...constants, ...members, constants, codes: makeCodes() }
+    const whole = { ...values, ...members, constants, codes: makeCodes() }
     // Most constants of Zstandard, and one of Brotli, are members and no exports.
     const exported = Object.entries(whole).filter(([key]) => !/^(?:ZSTD_(?!ENCODE|DECODE)|BROTLI_PARAM_SIZE_HINT$)/.test(key))
     return { ...Object.fromEntries(exported), default: whole }
