@@ -13,6 +13,7 @@ from codemode_executor import Limits
 from .adapter import Ended
 from .cases import Case, Outcome
 from .surroundings import Seen
+from .texts import shown, texts_of
 
 _NOTICE_BYTES = 2048
 _ERROR_BYTES = 512 * 1024
@@ -70,12 +71,12 @@ def judge(case: Case, limits: Limits, secret: str, observed: Observation) -> Ver
     last = observed.ends[-1] if observed.ends else None
     if last is not None:
         if case.result is not msgspec.UNSET and last.result != case.result:
-            against.append(f"the result is {_shown(last.result)} and should be {_shown(case.result)}")
+            against.append(f"the result is {shown(last.result)} and should be {shown(case.result)}")
         if case.error and not re.search(case.error, last.error or ""):
-            against.append(f"the error is {_shown(last.error)} and should hold {case.error!r}")
-    results = [repr(ended.result) for ended in observed.ends if ended is not None]
+            against.append(f"the error is {shown(last.error)} and should hold {case.error!r}")
+    results = [texts_of(ended.result) + shown(ended.result) for ended in observed.ends if ended is not None]
     if case.distinct and len(set(results)) < len(results):
-        against.append(f"two programs returned the same: {_shown(results)}")
+        against.append(f"two programs returned the same: {shown(results)}")
     if case.handles is not None and observed.handle not in case.handles.outcome:
         against.append(f"the call of the returned function ended as {observed.handle!r}")
     if secret in observed.arguments:
@@ -97,12 +98,12 @@ def _ending(case: Case, limits: Limits, secret: str, ended: Ended | None) -> lis
     against: list[str] = []
     outcome = classify(ended)
     if outcome not in case.outcome:
-        detail = "" if ended is None else f" ({_shown(ended.error if ended.error is not None else ended.result)})"
+        detail = "" if ended is None else f" ({shown(ended.error if ended.error is not None else ended.result)})"
         against.append(f"it ended as {outcome}{detail} and may end as {', '.join(case.outcome)}")
     if ended is None:
         return against
     texts = [ended.error or "", ended.name, ended.stack, *ended.logs]
-    if secret in "\n".join([*texts, repr(ended.result)]):
+    if secret in "\n".join([*texts, texts_of(ended.result)]):
         against.append("the secret came out")
     if ended.error == "":
         against.append("the error is empty, which reads as success")
@@ -118,7 +119,3 @@ def _ending(case: Case, limits: Limits, secret: str, ended: Ended | None) -> lis
         against.append(f"the texts of the error have {length} bytes")
     return against
 
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -16,6 +16,7 @@ from .adapter import Adapter, Attack, Ended
 from .cases import Case
 from .judge import Observation, Verdict, classify, judge
 from .surroundings import Surroundings, Watch, descendants, descriptors, look, settle
+from .texts import shown, texts_of
 
 #: Far above any deadline and the noise of a busy machine; an executor that is held up exceeds it.
 GUARD_S = 20.0
@@ -36,7 +37,7 @@ class _Tools:
     def _note(self, args: object) -> None:
         self.calls += 1
         if self._kept < _KEPT_CHARS:
-            text = repr(args)[:_KEPT_CHARS]
+            text = texts_of(args)
             self.arguments.append(text)
             self._kept += len(text)
 
@@ -118,7 +119,7 @@ class _Neighbour:
         ended = await _within_guard(self._run)
         if ended is not None and (ended.result, ended.error) == (["mine", "undefined", True], None):
             return []
-        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or ended.result!r}"
+        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or shown(ended.result)}"
         return [f"another run was harmed: it {shown}"]
 
 
@@ -200,10 +201,11 @@ class Runner:
             harm.append(f"{tools.calls} tool calls reached the host; the limit is {limits.tool_calls}")
         harm += self._surroundings.touched() + self._surroundings.strangers()
         if case.look:
-            harm += await asyncio.to_thread(look, case.look)
+            harm += look(case.look)  # the loop stands still meanwhile: what happens, the supervisor has not done
         if neighbour is not None:
             harm += await neighbour.harm()
-        harm += await self._next_run()
+        if "raised:HARDENING_UNAVAILABLE" not in case.outcome:  # else there is no worker that could serve anybody
+            harm += await self._next_run()
         if tools.calls != calls:
             harm.append(f"{tools.calls - calls} tool calls were made after the end")
         observed = Observation(ends, handle, "\n".join(tools.arguments), tools.breaches, harm, seen)
@@ -220,7 +222,7 @@ class Runner:
         ended = await _within_guard(asyncio.ensure_future(self._adapter.execute(attack)), self._guard_s)
         if ended is not None and (ended.result, ended.error) == ([42, True, "undefined", "1,2"], None):
             return []
-        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or ended.result!r}"
+        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or shown(ended.result)}"
         return [f"the next run {shown}"]
 
 

@@ -10,6 +10,7 @@ import secrets
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -265,8 +266,10 @@ def _look_at(pid: int, what: str) -> object:
         case "seccomp":
             return int(_status(pid)["Seccomp"])
         case "dumpable":
-            # The kernel gives the directory of a process that is not dumpable to root.
-            return os.stat(f"/proc/{pid}").st_uid != 0
+            # The kernel gives the files of a process that is not dumpable to root, but not their directory.
+            return os.stat(f"/proc/{pid}/stat").st_uid != 0
+        case "readable_by_a_neighbour":
+            return _readable_by_a_neighbour(pid)
         case "own_users":
             return _own(pid, "uid_map")
         case "own_network":
@@ -275,6 +278,30 @@ def _look_at(pid: int, what: str) -> object:
             return _dies_with_its_parent(process)
         case _:
             raise ValueError(f"the host does not know how to look for {what!r}")
+
+
+# What another process of the same user may do that has no capabilities either.
+_NEIGHBOUR = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+assert libc.capset(header, nothing) == 0
+try:
+    print(len(open(f"/proc/{sys.argv[1]}/maps").read()))
+except PermissionError:
+    print(0)
+"""
+
+
+def _readable_by_a_neighbour(pid: int) -> bool:
+    uid = int(_status(pid)["Uid"].split()[0])
+    neighbour = subprocess.run(
+        [sys.executable, "-I", "-c", _NEIGHBOUR, str(pid)],
+        user=None if uid == os.getuid() else uid,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return int(neighbour.stdout) > 0
 
 
 def _dies_with_its_parent(worker: Process) -> bool:
