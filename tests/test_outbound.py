@@ -276,6 +276,51 @@ async def test_an_aborted_request_is_cancelled_and_the_program_goes_on(executor:
 
 
 @pytest.mark.usefixtures("leaves_nothing")
+async def test_aborted_requests_make_room_at_once(executor: IsolateExecutor) -> None:
+    handler = Recorder(never)
+    code = """async () => {
+      const running = []
+      let aborted = 0
+      for (let i = 0; i < 40; i++) {
+        const c = new AbortController()
+        running.push(c)
+        fetch('https://a.test', { signal: c.signal }).catch(() => { aborted += 1 })
+        if (running.length === 5) running.shift().abort()
+        if (i % 7 === 0) await t.pause()
+      }
+      for (const c of running) c.abort()
+      await t.pause()
+      return aborted
+    }"""
+    outcome = await executor.execute(
+        code,
+        outbound=handler,
+        providers=[Provider("t", {"pause": lambda: None})],
+        limits=Limits(tool_calls_in_flight=5),
+    )
+    assert (outcome.error, outcome.result) == (None, 40)
+    await eventually(lambda: handler.cancelled == len(handler.asked), "every request's cancellation")
+
+
+@pytest.mark.usefixtures("leaves_nothing")
+async def test_requests_that_are_aborted_on_their_way_out_hold_nothing(executor: IsolateExecutor) -> None:
+    handler = Recorder(never)
+    code = """async () => {
+      for (let i = 0; i < 2000; i++) {
+        const c = new AbortController()
+        fetch('https://a.test', { method: 'POST', body: 'x'.repeat(50_000), signal: c.signal }).catch(() => {})
+        for (let turns = i % 12; turns > 0; turns--) await undefined
+        c.abort()
+        if (i % 20 === 0) await t.pause()
+      }
+      return 1
+    }"""
+    outcome = await executor.execute(code, outbound=handler, providers=[Provider("t", {"pause": lambda: None})])
+    assert (outcome.error, outcome.result) == (None, 1)
+    await eventually(lambda: handler.cancelled == len(handler.asked), "every request's cancellation")
+
+
+@pytest.mark.usefixtures("leaves_nothing")
 async def test_a_request_that_nobody_awaits_is_made(executor: IsolateExecutor) -> None:
     done = asyncio.Event()
 

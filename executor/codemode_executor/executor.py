@@ -302,6 +302,7 @@ def execute_sync(
     env: Mapping[str, object] | None = None,
     modules: Mapping[str, str | Module] | None = None,
     limits: Limits | None = None,
+    outbound: OutboundHandler | AllowList | None = None,
     on_log: OnLog | None = None,
     hardening: jail.Hardening = "required",
 ) -> ExecuteResult:
@@ -323,7 +324,7 @@ def execute_sync(
             running.append((asyncio.get_running_loop(), task))
         async with IsolateExecutor(limits=limits, hardening=hardening, min_workers=1) as executor:
             return await executor.execute(
-                code, providers=providers, dispatch=dispatch, env=env, modules=modules, on_log=on_log
+                code, providers=providers, dispatch=dispatch, env=env, modules=modules, outbound=outbound, on_log=on_log
             )
 
     def work() -> None:

@@ -121,7 +121,7 @@ class HostRun:
         self._deadline: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
         self._open_calls: set[int] = set()
-        self._cancellable: dict[int, asyncio.Task[None]] = {}
+        self._cancellable: dict[int, tuple[asyncio.Task[None], int]] = {}
         self._tools_cancelled = False
         self._judged_late = False
         self._tools_since = 0.0
@@ -299,16 +299,19 @@ class HostRun:
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
             if call.provider == OUTBOUND:
-                self._cancellable[call.call] = task
+                self._cancellable[call.call] = (task, len(call.args))
                 task.add_done_callback(lambda _, number=call.call: self._cancellable.pop(number, None))
         if self._held_bytes > _HELD_BYTES:
             self._worker.pause()  # until tools have taken some of it: the program waits as long
 
     def on_cancel_call(self, call: int) -> None:
         """Nobody wants the answer to this call any more."""
-        task = self._cancellable.get(call)
-        if task is not None:
+        found = self._cancellable.pop(call, None)
+        if found is not None:
+            task, size = found
             task.cancel()
+            # At once: the program may already have made another in its place, and a task that has not begun ends unheard.
+            self._call_over(call, size)
 
     def on_logs(self, lines: list[tuple[int, str]]) -> None:
         """The program has logged. The harness keeps the bounds; they are kept here again."""
@@ -519,6 +522,8 @@ class HostRun:
             self._worker.send(answer)
 
     def _call_over(self, call: int, args_bytes: int) -> None:
+        if call not in self._open_calls:
+            return
         self._open_calls.discard(call)
         was_held = self._held_bytes > _HELD_BYTES
         self._held_bytes -= args_bytes

@@ -337,7 +337,7 @@ class GuestRun:
             self._on_reply(reply)
 
     def _take_in(self, items: list[channel.Item]) -> None:
-        calls: list[wire.Call] = []
+        calls: dict[int, wire.Call] = {}
         timers: list[channel.TimerItem | channel.CancelTimerItem] = []
         outcome: wire.Outcome | None = None
         for item in items:
@@ -349,13 +349,15 @@ class GuestRun:
                     elif len(item.args) > self._limits.argument_bytes:
                         self.isolate.deliver(b"[" + _answer(self._arguments_too_large(item)) + b"]")
                     else:
-                        calls.append(wire.Call(item.call, item.provider, item.tool, item.args))
+                        calls[item.call] = wire.Call(item.call, item.provider, item.tool, item.args)
                 case channel.TimerItem() | channel.CancelTimerItem():
                     timers.append(item)
                 case channel.CancelCallItem():
-                    with self._lock:
-                        self._pending.discard(item.call)
-                    self._outbox.send(wire.encode(wire.CancelCall(self.id, item.call)), wait=True)
+                    # One that has not been sent never is; else the host hears of it before it hears of those that follow.
+                    if calls.pop(item.call, None) is None:
+                        with self._lock:
+                            self._pending.discard(item.call)
+                        self._outbox.send(wire.encode(wire.CancelCall(self.id, item.call)), wait=True)
                 case channel.TakeItem():
                     raise channel.ChannelError("a message to be fetched is announced among other items")
                 case channel.ResultItem():
@@ -372,8 +374,8 @@ class GuestRun:
                     outcome = self._failure(item)
         if calls:
             with self._lock:
-                self._pending.update(call.call for call in calls)
-            self._send_calls(calls)
+                self._pending.update(calls)
+            self._send_calls(list(calls.values()))
         if timers:
             self.timer_requests.extend(timers)
             self._notify()

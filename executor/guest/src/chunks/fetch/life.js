@@ -14,7 +14,10 @@ export const createLife = ({ onAbort }, signal) => {
       withdraw()
       hooks.clear()
     },
-    // What `promise` gives, unless the end comes first: `stop(reason)` is told.
+    check() {
+      if (life.aborted) throw life.reason
+    },
+    // What `promise` gives, unless the end comes first: `stop(reason)` is told. To be called while it lives.
     until: (promise, stop) =>
       new Promise((resolve, reject) => {
         const hook = (reason) => {

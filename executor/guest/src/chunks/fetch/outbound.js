@@ -75,6 +75,7 @@ export const createSend = (realm, { ofContent, consume }, responses, headersOf) 
   }
 
   const ask = async ({ method, url, headers, body }, redirect, life) => {
+    life?.check() // it may have been aborted between two steps
     const { promise, cancel } = realm.outbound({
       method,
       url: toAddress(url),
