@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
@@ -91,7 +90,8 @@ class _Tools:
 class _Neighbour:
     """A run of somebody else, which waits for its tool while the attack goes on."""
 
-    def __init__(self, adapter: Adapter) -> None:
+    def __init__(self, adapter: Adapter, guard_s: float) -> None:
+        self._guard_s = guard_s
         self._gate = asyncio.Event()
         self._entered = asyncio.Event()
         attack = Attack(
@@ -110,20 +110,23 @@ class _Neighbour:
     async def arrived(self) -> None:
         """Wait until it is in its tool."""
         entered = asyncio.ensure_future(self._entered.wait())
-        await asyncio.wait((entered, self._run), timeout=GUARD_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((entered, self._run), timeout=self._guard_s, return_when=asyncio.FIRST_COMPLETED)
         entered.cancel()
 
     async def harm(self) -> list[str]:
         """Let it go on; what has become of it."""
         self._gate.set()
-        ended = await _within_guard(self._run)
+        ended = await _within_guard(self._run, self._guard_s)
         if ended is not None and (ended.result, ended.error) == (["mine", "undefined", True], None):
             return []
-        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or shown(ended.result)}"
-        return [f"another run was harmed: it {shown}"]
+        return [f"another run was harmed: it {_how(ended)}"]
 
 
-async def _within_guard(run: asyncio.Future[Ended], guard_s: float = GUARD_S) -> Ended | None:
+def _how(ended: Ended | None) -> str:
+    return "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or shown(ended.result)}"
+
+
+async def _within_guard(run: asyncio.Future[Ended], guard_s: float) -> Ended | None:
     done, _ = await asyncio.wait((run,), timeout=guard_s)
     if not done:
         run.cancel()
@@ -174,10 +177,9 @@ class Runner:
         tools = _Tools()
         harm: list[str] = []
         handle = "none"
-        neighbour = _Neighbour(self._adapter) if self._neighbours else None
+        neighbour = _Neighbour(self._adapter, self._guard_s) if self._neighbours else None
         if neighbour is not None:
             await neighbour.arrived()
-        gc.collect()
         watch = Watch()
         ends: list[Ended | None] = []
         for program in case.programs:
@@ -222,8 +224,7 @@ class Runner:
         ended = await _within_guard(asyncio.ensure_future(self._adapter.execute(attack)), self._guard_s)
         if ended is not None and (ended.result, ended.error) == ([42, True, "undefined", "1,2"], None):
             return []
-        shown = "did not end" if ended is None else f"ended as {classify(ended)}: {ended.error or shown(ended.result)}"
-        return [f"the next run {shown}"]
+        return [f"the next run {_how(ended)}"]
 
 
 class LeftBehind(AssertionError):
