@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
-from codemode_executor import Tool
+from codemode_executor import Retained, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,8 @@ class ExecuteResult:
         error: ``None``, or the message of what failed, never empty.
         logs: what it wrote to ``console.log``, ``console.warn`` (``[warn] …``) and ``console.error`` (``[error] …``),
             in order. If it wrote more than is kept, the last line says so (``[notice] …``).
+        retained: holds the functions in ``result`` alive, where there are any and ``ExecuteOptions.retain_handles`` was
+            set: dispose it.
 
     Mirrors upstream's ``ExecuteResult``. Upstream leaves ``error`` out of a success, and ``logs`` out where names are
     refused; here they are ``None`` and an empty list.
@@ -27,6 +29,7 @@ class ExecuteResult:
     result: Any = None
     error: str | None = None
     logs: list[str] = field(default_factory=list[str])
+    retained: Retained | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,15 @@ class ExecuteOptions:
 
     Attributes:
         connectors: further namespaces.
+        retain_handles: functions in the result become handles, which the host can call until it disposes
+            ``ExecuteResult.retained``. Without it a function in a result is an error.
 
-    Mirrors upstream's ``ExecuteOptions``.
+    Mirrors upstream's ``ExecuteOptions``, which has no ``retain_handles``: there, functions in a result are stubs of
+    Workers RPC, which live until they are disposed or the host's own request ends.
     """
 
     connectors: Sequence[ConnectorBinding] = ()
+    retain_handles: bool = False
 
 
 class Executor(Protocol):

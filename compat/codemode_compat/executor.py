@@ -138,8 +138,9 @@ class DynamicWorkerExecutor:
                 limits=self._limits,
                 outbound=self._outbound,
                 on_log=keep,
+                retain_handles=options is not None and options.retain_handles,
             )
-        return ExecuteResult(outcome.result, outcome.error, logs)
+        return ExecuteResult(outcome.result, outcome.error, logs, outcome.retained)
 
     async def aclose(self) -> None:
         """Take no more programs, and end those that run: they raise ``ExecutorClosed``. May be called twice.
@@ -260,6 +261,8 @@ def _checked_connectors(options: object) -> list[ConnectorBinding]:
         raise BadRequest(
             f"options must be ExecuteOptions, not {type(options).__name__}: ExecuteOptions(connectors=[…])"
         )
+    if not isinstance(options.retain_handles, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadRequest(f"options.retain_handles must be a bool, not {type(options.retain_handles).__name__}")
     given = cast(object, options.connectors)
     if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
         raise BadRequest(f"options.connectors must be a list of ConnectorBinding objects, not {type(given).__name__}")
