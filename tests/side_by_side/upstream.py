@@ -21,6 +21,10 @@ _ANSWER_S = 20.0
 _ATTEMPTS = 2
 
 
+#: By case: in one test run upstream is asked once, and every column is compared with that answer.
+_answers: dict[str, dict[str, Any]] = {}
+
+
 class UpstreamHung(AssertionError):
     """The program has taken upstream's whole process with it. The next case starts another."""
 
@@ -44,6 +48,12 @@ class Upstream:
         """
         if case.upstream is not None:
             return None
+        known = _answers.get(case.id)
+        if known is None:
+            known = _answers[case.id] = await self._ask(case)
+        return known
+
+    async def _ask(self, case: Case) -> dict[str, Any]:
         body = json.dumps(case.request())
         for attempt in range(_ATTEMPTS):
             if self._process is None:
