@@ -265,9 +265,6 @@ def _look_at(pid: int, what: str) -> object:
             return _status(pid)["NoNewPrivs"] == "1"
         case "seccomp":
             return int(_status(pid)["Seccomp"])
-        case "dumpable":
-            # The kernel gives the files of a process that is not dumpable to root, but not their directory.
-            return os.stat(f"/proc/{pid}/stat").st_uid != 0
         case "readable_by_a_neighbour":
             return _readable_by_a_neighbour(pid)
         case "own_users":

@@ -23,7 +23,7 @@ def installed() -> None:
     pytest.skip("UPSTREAM'S FUNCTIONS WERE NOT COMPARED: npm reaches no registry, so upstream is not here")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def upstream(installed: None) -> Iterator[Functions]:
     functions = Functions()
     yield functions
