@@ -310,7 +310,7 @@ class HostRun:
         if found is not None:
             task, size = found
             task.cancel()
-            # At once: the program may already have made another in its place, and a task that has not begun ends unheard.
+            # At once: the program may have made another in its place, and a task that has not begun ends unheard.
             self._call_over(call, size)
 
     def on_logs(self, lines: list[tuple[int, str]]) -> None:

@@ -385,3 +385,10 @@ def test_any_bytes_are_arguments_or_refused(text: bytes) -> None:
 def test_decode_json_reads_what_json_writes(value: object) -> None:
     plain = encode_value(value)
     assert decode_json(plain) == json.loads(plain)
+
+
+@pytest.mark.parametrize("text", [b'{"x":1e9990}', b'{"a":"\\ud800","x":-1e9990}'])
+def test_a_number_that_no_float_holds_is_refused(text: bytes) -> None:
+    """By both decoders: the one for lone surrogates made an infinity of it."""
+    with pytest.raises(ValueRefused):
+        decode_json(text)

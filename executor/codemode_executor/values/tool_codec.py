@@ -58,11 +58,20 @@ def decode_json(text: bytes) -> object:
             return _decode_json(text)
         except msgspec.DecodeError:
             # msgspec refuses lone surrogates, which JavaScript strings may hold.
-            return json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant)
+            return json.loads(
+                text.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant, parse_float=_finite
+            )
     except RecursionError:
         raise ValueRefused("the value nests too deeply to be decoded") from None
     except ValueError as error:
         raise ValueRefused(f"the text is not JSON: {error}") from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number
 
 
 def _refuse_constant(name: str) -> object:

@@ -353,7 +353,7 @@ class GuestRun:
                 case channel.TimerItem() | channel.CancelTimerItem():
                     timers.append(item)
                 case channel.CancelCallItem():
-                    # One that has not been sent never is; else the host hears of it before it hears of those that follow.
+                    # One that has not been sent never is; else the host hears of it before those that follow.
                     if calls.pop(item.call, None) is None:
                         with self._lock:
                             self._pending.discard(item.call)
