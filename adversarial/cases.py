@@ -89,8 +89,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         host_mb: memory that the host may gain, MiB.
         host_cpu_s: processor time that the host may spend, seconds.
         worker_mb: memory that any process of the executor may have, MiB.
-        layers: the layers of the jail, each of which stops the attack; without any one of them it gets through. ``native``
-            only.
+        layers: layers of the jail; without any one of them the attack gets through. ``native`` only.
         without: layers that are taken away before, so that one behind them is attacked. ``native`` only.
         setup: what the worker starts with, see ``escape.py``. ``native`` only.
         look: what the host has to find when it looks at the worker, see ``surroundings.look``. ``native`` only.

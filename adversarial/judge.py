@@ -118,4 +118,3 @@ def _ending(case: Case, limits: Limits, secret: str, ended: Ended | None) -> lis
     if length > _ERROR_BYTES:
         against.append(f"the texts of the error have {length} bytes")
     return against
-

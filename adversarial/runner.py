@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any, cast
 
 import msgspec
 
@@ -143,7 +143,7 @@ async def _call_handle(ended: Ended) -> str:
     handle = ended.result[0] if isinstance(ended.result, list) and ended.result else None
     if not callable(handle):
         return "no handle"
-    call = asyncio.ensure_future(handle())
+    call: asyncio.Future[object] = asyncio.ensure_future(cast(Callable[[], Awaitable[object]], handle)())
     done, _ = await asyncio.wait((call,), timeout=GUARD_S)
     if not done:
         call.cancel()
@@ -216,7 +216,7 @@ class Runner:
     async def _next_run(self) -> list[str]:
         """Whoever comes next gets a right answer from a clean realm."""
         attack = Attack(
-            code="""async () => [6 * 7, ({}).polluted === undefined, typeof globalThis.stolen, [1, 2].map(String).join()]""",
+            code="async () => [6 * 7, ({}).polluted === undefined, typeof stolen, [1, 2].map(String).join()]",
             providers=[],
             limits=LIMITS,
             env={},

@@ -10,7 +10,6 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,6 +21,8 @@ VARIABLE = "ADVERSARIAL_SECRET"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SAMPLE_S = 0.02
 _NOBODY = 65534
+_CAPABILITY_VERSION = 0x2008_0522
+_PR_SET_NO_NEW_PRIVS = 38
 _SHM_BYTES = 4096
 _IPC_CREAT = 0o1000
 _IPC_RMID = 0
@@ -122,6 +123,7 @@ class Surroundings:
         self._server: asyncio.Server | None = None
         self._sockets: list[asyncio.BaseTransport] = []
         self._decoy: subprocess.Popen[bytes] | None = None
+        self._directory = Path()
         self._env: dict[str, object] = {}
 
     @property
@@ -129,14 +131,19 @@ class Surroundings:
         """Where everything is; the attacks know it all."""
         return dict(self._env)
 
-    async def __aenter__(self) -> Self:
+    def _lay_out(self) -> Path:
+        """A file and a variable with the secret, and a process to be harmed."""
         directory = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="adversarial-")))
         directory.chmod(0o777)  # whoever the worker is, nothing but its jail keeps it out
-        self._directory = directory
         (directory / "secret").write_text(self.secret)
         (directory / "secret").chmod(0o666)
         os.environ[VARIABLE] = self.secret
         self._stack.callback(os.environ.pop, VARIABLE, None)
+        self._decoy = subprocess.Popen(["sleep", "600"], user=_NOBODY if os.getuid() == 0 else None)
+        return directory
+
+    async def __aenter__(self) -> Self:
+        directory = self._directory = self._lay_out()
         loop = asyncio.get_running_loop()
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
         host, port = self._server.sockets[0].getsockname()
@@ -146,14 +153,13 @@ class Surroundings:
         listening.bind(abstract)
         unix, _ = await loop.create_datagram_endpoint(lambda: _Ear(self.reached), sock=listening)
         self._sockets = [transport, unix]
-        self._decoy = subprocess.Popen(["sleep", "600"], user=_NOBODY if os.getuid() == 0 else None)
         self._env = {
             "dir": str(directory),
             "host": host,
             "port": port,
             "abstract": abstract[1:],
             "pid": os.getpid(),
-            "decoy": self._decoy.pid,
+            "decoy": self._decoy.pid if self._decoy else 0,
             "shm": self._share(),
             "variable": VARIABLE,
         }
@@ -165,6 +171,7 @@ class Surroundings:
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
+        await asyncio.sleep(0)  # transports close their sockets in the loop's next turn
         if self._decoy is not None:
             self._decoy.kill()
             self._decoy.wait()
@@ -173,6 +180,8 @@ class Surroundings:
     async def _connected(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reached.append("a TCP connection")
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
 
     def _share(self) -> int:
         """Shared memory of System V with the secret in it, open to everybody; answers its key."""
@@ -277,28 +286,26 @@ def _look_at(pid: int, what: str) -> object:
             raise ValueError(f"the host does not know how to look for {what!r}")
 
 
-# What another process of the same user may do that has no capabilities either.
-_NEIGHBOUR = """
-import ctypes, sys
-libc = ctypes.CDLL(None)
-header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-assert libc.capset(header, nothing) == 0
-try:
-    print(len(open(f"/proc/{sys.argv[1]}/maps").read()))
-except PermissionError:
-    print(0)
-"""
+def _without_privileges() -> None:
+    """In a child before its program: no capability, and none by being root."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, nothing = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or libc.capset(header, nothing) != 0:
+        raise OSError(ctypes.get_errno(), "the neighbour keeps its privileges")
 
 
 def _readable_by_a_neighbour(pid: int) -> bool:
+    """Another process of the same user sees what the worker has in its memory."""
     uid = int(_status(pid)["Uid"].split()[0])
     neighbour = subprocess.run(
-        [sys.executable, "-I", "-c", _NEIGHBOUR, str(pid)],
+        ["cat", f"/proc/{pid}/maps"],
         user=None if uid == os.getuid() else uid,
+        preexec_fn=_without_privileges,
         stdout=subprocess.PIPE,
-        check=True,
+        stderr=subprocess.DEVNULL,
+        check=False,
     )
-    return int(neighbour.stdout) > 0
+    return len(neighbour.stdout) > 0
 
 
 def _dies_with_its_parent(worker: Process) -> bool:

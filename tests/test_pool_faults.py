@@ -460,7 +460,7 @@ async def test_a_jail_that_does_not_hold_stops_the_pool_at_once(
         pytest.skip("nothing is required here")
     from codemode_executor import jail
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise jail.JailError("seccomp", "thread 7 has no filter", remedy="none: this is a test")
 
     async with fresh(max_workers=4, hardening=hardening) as executor:
@@ -482,7 +482,7 @@ async def test_a_start_that_fails_in_an_unforeseen_way_is_told_too(
 ) -> None:
     """For example because /proc may not be looked at."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/proc/1/task")
 
     async with fresh(max_workers=2, queue_timeout_s=20, hardening=hardening) as executor:

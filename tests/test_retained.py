@@ -49,14 +49,14 @@ async def test_a_function_keeps_its_state_between_calls() -> None:
         assert not outcome.retained.alive
         with pytest.raises(HandleDisposed, match="the handle was disposed"):
             await add(1)
-        await eventually(lambda: idle(executor) == 1, "the worker waits again")
+        await eventually(lambda: idle(executor) >= 1, "the worker waits again")
 
 
 async def test_without_functions_nothing_is_retained() -> None:
     async with fresh() as executor:
         outcome = await executor.execute("async () => ({a: [1]})", retain_handles=True)
         assert (outcome.result, outcome.retained) == ({"a": [1]}, None)
-        await eventually(lambda: idle(executor) == 1, "the worker waits again")
+        await eventually(lambda: idle(executor) >= 1, "the worker waits again")
 
 
 async def test_without_the_option_a_function_is_an_error() -> None:
@@ -185,7 +185,7 @@ async def test_an_idle_one_is_disposed() -> None:
         await eventually(lambda: not outcome.retained.alive, "the end of its idle life")
         with pytest.raises(HandleDisposed, match=r"nothing was called for 0\.2 s"):
             await outcome.result["get"]()
-        await eventually(lambda: idle(executor) == 1, "the worker waits again")
+        await eventually(lambda: idle(executor) >= 1, "the worker waits again")
 
 
 async def test_a_host_that_forgets_it_leaks_nothing() -> None:

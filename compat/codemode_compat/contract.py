@@ -19,8 +19,6 @@ class ExecuteResult:
         error: ``None``, or the message of what failed, never empty.
         logs: what it wrote to ``console.log``, ``console.warn`` (``[warn] …``) and ``console.error`` (``[error] …``),
             in order. If it wrote more than is kept, the last line says so (``[notice] …``).
-        retained: holds the functions in ``result`` alive, where there are any and ``ExecuteOptions.retain_handles`` was
-            set: dispose it.
 
     Mirrors upstream's ``ExecuteResult``. Upstream leaves ``error`` out of a success, and ``logs`` out where names are
     refused; here they are ``None`` and an empty list.
@@ -29,6 +27,16 @@ class ExecuteResult:
     result: Any = None
     error: str | None = None
     logs: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class RetainedExecuteResult(ExecuteResult):
+    """What a program came to whose host asked for handles.
+
+    Attributes:
+        retained: holds the functions in ``result`` alive, if there are any: dispose it.
+    """
+
     retained: Retained | None = None
 
 
@@ -90,7 +98,7 @@ class ExecuteOptions:
     Attributes:
         connectors: further namespaces.
         retain_handles: functions in the result become handles, which the host can call until it disposes
-            ``ExecuteResult.retained``. Without it a function in a result is an error.
+            ``RetainedExecuteResult.retained``. Without it a function in a result is an error.
 
     Mirrors upstream's ``ExecuteOptions``, which has no ``retain_handles``: there, functions in a result are stubs of
     Workers RPC, which live until they are disposed or the host's own request ends.

@@ -22,7 +22,7 @@ from codemode_executor import (
 )
 from codemode_executor.environment import encode_env
 
-from .contract import ConnectorBinding, ExecuteOptions, ExecuteResult, ResolvedProvider
+from .contract import ConnectorBinding, ExecuteOptions, ExecuteResult, ResolvedProvider, RetainedExecuteResult
 from .dispatcher import checked_functions
 from .engines import LONGEST_S, release, shared_engine
 from .modules import checked_modules
@@ -140,7 +140,9 @@ class DynamicWorkerExecutor:
                 on_log=keep,
                 retain_handles=options is not None and options.retain_handles,
             )
-        return ExecuteResult(outcome.result, outcome.error, logs, outcome.retained)
+        if options is not None and options.retain_handles:
+            return RetainedExecuteResult(outcome.result, outcome.error, logs, outcome.retained)
+        return ExecuteResult(outcome.result, outcome.error, logs)
 
     async def aclose(self) -> None:
         """Take no more programs, and end those that run: they raise ``ExecutorClosed``. May be called twice.
