@@ -102,7 +102,9 @@ class Zygote:
             os.close(writing)
         self._loop.add_reader(ours, self._receive)
         self._loop.add_reader(reading, self._read_stderr)
-        self._send(setup)
+        # A process that has ended already is heard of by its socket, with what it said.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._send(setup)
 
     async def started(self) -> None:
         """Wait until the engine is loaded.
