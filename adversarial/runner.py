@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, cast
 
@@ -19,6 +20,8 @@ from .texts import shown, texts_of
 
 #: Far above any deadline and the noise of a busy machine; an executor that is held up exceeds it.
 GUARD_S = 20.0
+#: A run that ends so long after its deadline was not ended by it.
+LATE_S = 6.0
 LIMITS = Limits(timeout_s=5, memory_mb=64)
 _KEPT_CHARS = 1_000_000
 _BIG = 8 * 2**20
@@ -191,7 +194,11 @@ class Runner:
                 modules=case.modules,
                 retain=case.handles is not None,
             )
+            began = time.monotonic()
             ended = await _within_guard(asyncio.ensure_future(self._adapter.execute(attack)), self._guard_s)
+            late_s = time.monotonic() - began - limits.timeout_s
+            if late_s > LATE_S:
+                harm.append(f"it ended {late_s:.0f} s after its deadline")
             ends.append(ended)
             if ended is not None and ended.dispose is not None:
                 handle = await _call_handle(ended)
@@ -201,7 +208,10 @@ class Runner:
         seen = watch.stop()
         if tools.calls > limits.tool_calls:
             harm.append(f"{tools.calls} tool calls reached the host; the limit is {limits.tool_calls}")
-        harm += self._surroundings.touched() + self._surroundings.strangers()
+        harm += self._surroundings.touched()
+        strangers = self._surroundings.strangers()
+        if "seccomp" not in case.without:  # else the right to start one is what was taken for granted
+            harm += strangers
         if case.look:
             harm += look(case.look)  # the loop stands still meanwhile: what happens, the supervisor has not done
         if neighbour is not None:

@@ -215,15 +215,17 @@ class Surroundings:
         return found
 
     def strangers(self) -> list[str]:
-        """Processes that are neither the host's own, nor an executor's parent of workers, nor a worker."""
+        """End every process that is neither the host's own, nor an executor's parent of workers, nor a worker."""
         processes = descendants()
         direct = {process.pid for process in processes if process.parent == os.getpid()}
         workers = {process.pid for process in processes if process.parent in direct}
-        return [
-            f"process {process.pid} was started by {process.parent}"
-            for process in processes
-            if process.pid not in direct and process.pid not in workers
-        ]
+        found: list[str] = []
+        for process in processes:
+            if process.pid not in direct and process.pid not in workers:
+                found.append(f"process {process.pid} was started by {process.parent}")
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+        return found
 
 
 class _Ear(asyncio.DatagramProtocol):

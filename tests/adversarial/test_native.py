@@ -28,8 +28,10 @@ NATIVE = [case for case in load() if case.kind == "native"]
 async def test_an_escape_from_v8_ends_in_the_jail() -> None:
     verdicts = await run_native(NATIVE)
     assert len(verdicts) == len(NATIVE)
-    across = {verdict.case.id: verdict.against for verdict in verdicts if not verdict.held}
+    across = {verdict.case.id: verdict.against for verdict in verdicts if not verdict.held and not verdict.case.open}
     assert not across
+    mended = [verdict.case.id for verdict in verdicts if verdict.held and verdict.case.open]
+    assert not mended, "these findings are fixed: take `open` out of their cases"
 
 
 async def test_no_layer_is_there_for_nothing(capsys: pytest.CaptureFixture[str]) -> None:
