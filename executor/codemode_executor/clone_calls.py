@@ -9,7 +9,7 @@ from typing import cast
 
 from .contract import Connector, ConnectorCall, Dispatch, RawDispatch, Tool
 from .errors import BadRequest
-from .threads import BESIDE_LOOP_BYTES, in_thread
+from .threads import beside_loop
 from .tool_failure import ToolFailure, failure_of, read_answer
 from .tool_threads import ToolThreads
 from .values import ValueRefused, decode_result
@@ -86,7 +86,9 @@ class CloneCalls:
             target = self._target(provider, method)
             if target is None:
                 return await self._by_dispatch(provider, method, args)
-            form, text = encode_clone(await target(await _decode(args)))
+            form, text = encode_clone(
+                await target(await beside_loop(len(args), decode_result, int(args[:1]), args[1:]))
+            )
             return encode_json(f"{form}{text.decode('utf-8', 'surrogatepass')}")
         except ToolFailure:
             raise
@@ -123,10 +125,3 @@ class CloneCalls:
         if answer is None or not _CLONE_TEXT.match(answer):
             raise ToolFailure(f"dispatch must answer {provider} with a string of form and text")
         return answer
-
-
-async def _decode(args: bytes) -> object:
-    """Long arguments are decoded beside the event loop, which has other runs to serve."""
-    if len(args) <= BESIDE_LOOP_BYTES:
-        return decode_result(int(args[:1]), args[1:])
-    return await in_thread(decode_result, int(args[:1]), args[1:])

@@ -25,7 +25,7 @@ from .pool import Isolation, PoolSettings, PoolStats
 from .request import OnLog, Request
 from .retained import Retained, decode_with_handles
 from .run import Ending, HostRun
-from .threads import BESIDE_LOOP_BYTES, in_thread
+from .threads import beside_loop
 from .tools import ToolTable
 from .values import ValueRefused, decode_result
 from .wire import messages as wire
@@ -215,9 +215,7 @@ class IsolateExecutor:
             if outbound is not None:
                 # Calls that nobody awaited go on behind an answer, and so does a retained run.
                 run.when_over(functools.partial(_end_life, life.pop_all(), run))
-        if len(ending.value) > BESIDE_LOOP_BYTES:
-            return await in_thread(_envelope, run, ending, queue_s)
-        return _envelope(run, ending, queue_s)
+        return cast(ExecuteResult, await beside_loop(len(ending.value), _envelope, run, ending, queue_s))
 
     @property
     def limits(self) -> Limits:

@@ -17,6 +17,18 @@ from typing import Any
 BESIDE_LOOP_BYTES = 256 * 1024
 
 
+async def beside_loop(size: int, function: Callable[..., Any], *args: object) -> Any:
+    """Call ``function``, on a thread if what it works on is long.
+
+    Args:
+        size: of that, in bytes.
+
+    Raises:
+        As ``in_thread``.
+    """
+    return function(*args) if size <= BESIDE_LOOP_BYTES else await in_thread(function, *args)
+
+
 async def in_thread(function: Callable[..., Any], *args: object, on_end: Callable[[], None] | None = None) -> Any:
     """Call ``function`` on a thread of its own, in a copy of the caller's context, and wait for what it gives.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 from typing import cast
 
 import msgspec
 
 from .values import ValueRefused, encode_value
+from .values.text import well_formed
 from .values.tool_codec import decode_json, encode_json
 
 _MAX_MESSAGE = 65536
@@ -26,7 +26,7 @@ class ToolFailure(Exception):
 
     def __init__(self, message: str, extra: bytes = b"{}") -> None:
         super().__init__(message)
-        clean = _well_formed(message)
+        clean = well_formed(message)
         more = len(clean) - _MAX_MESSAGE
         self.message = clean if more <= 0 else f"{clean[:_MAX_MESSAGE]}… ({more} more characters)"
         self.extra = extra if len(extra) <= _MAX_EXTRA else b"{}"
@@ -72,10 +72,3 @@ def read_answer(answer: object) -> bytes | None:
         extra = {key: answered[key] for key in ("name", "code", "details", "cause") if key in answered}
         raise ToolFailure(str(error), encode_json(extra))
     return encode_json(answered["result"]) if "result" in answered else None
-
-
-_LONE = re.compile("[\ud800-\udfff]")
-
-
-def _well_formed(text: str) -> str:
-    return _LONE.sub("\ufffd", text)

@@ -12,7 +12,7 @@ import msgspec
 from .clone_calls import CloneCalls, Outbound
 from .contract import Connector, Dispatch, Provider, RawDispatch, Tool
 from .errors import BadRequest
-from .threads import BESIDE_LOOP_BYTES, in_thread
+from .threads import beside_loop
 from .tool_failure import ToolFailure, failure_of, read_answer
 from .tool_threads import ToolThreads
 from .values import ValueRefused, decode_args, encode_value, sanitize_tool_name
@@ -95,7 +95,8 @@ class ToolTable:
             if function is None:
                 result = await self._by_dispatch(provider, name, args)
             else:
-                result = encode_value(await self._threads.invoke(function, await self._decode(args), self._share))
+                arguments = cast("list[object]", await beside_loop(len(args), decode_args, args))
+                result = encode_value(await self._threads.invoke(function, arguments, self._share))
         except ToolFailure:
             raise
         except ValueRefused as error:
@@ -114,12 +115,6 @@ class ToolTable:
             raise ToolFailure(f'Tool "{tool}" not found')
         answer = cast(object, await dispatch(provider, tool, args.decode("utf-8", "surrogatepass")))
         return read_answer(answer)
-
-    async def _decode(self, args: bytes) -> list[object]:
-        """Long arguments are decoded beside the event loop, which has other runs to serve."""
-        if len(args) <= BESIDE_LOOP_BYTES:
-            return decode_args(args)
-        return await in_thread(decode_args, args)
 
     def _not_found(self, tool: str, known: list[str]) -> str:
         text = f'Tool "{tool[:MAX_NAME]}" not found'

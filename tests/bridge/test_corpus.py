@@ -34,14 +34,7 @@ def through_bridge(request: pytest.FixtureRequest) -> Iterator[list[Finding]]:
     """The findings of this module, whose table is printed at its end."""
     found: list[Finding] = []
     yield found
-    plugins = request.config.pluginmanager
-    printer, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
-    if not found or printer is None or capture is None:
-        return
-    with capture.global_and_fixture_disabled():
-        printer.write_line("")
-        printer.section("through the bridge, side by side with upstream 0.5.6")
-        printer.write(report.render(found, details=False))
+    report.print_column(request.config, "through the bridge", found)
 
 
 STEP = 1 if os.environ.get("CODEMODE_CORPUS") == "all" else 4

@@ -9,6 +9,7 @@ import random
 import pytest
 
 from codemode_executor import ExecuteResult, IsolateExecutor, Limits
+from guest.crawl import crawl
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("leaves_nothing")]
 
@@ -36,28 +37,7 @@ def succeeded(outcome: ExecuteResult) -> object:
 
 # --- nothing of the machinery is reachable ----------------------------------------------------------
 
-#: Follows every property, prototype, getter and function result from what it is given, and names what looks like ours.
-_CRAWL = """
-const crawl = (roots) => {
-  const seen = new Set(); const found = []; const queue = roots.map((root, i) => [String(i), root]);
-  const ours = ['hostCall', 'findModule', 'lazyModule', 'primordials', 'setTimer', 'randomFill', 'exports'];
-  while (queue.length > 0 && seen.size < 20000) {
-    const [where, value] = queue.pop();
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
-    seen.add(value);
-    for (const key of Reflect.ownKeys(value)) {
-      if (ours.includes(key)) found.push(where + '.' + String(key));
-      let next;
-      try { next = value[key] } catch { continue }
-      queue.push([where + '.' + String(key), next]);
-      const { get, set } = Object.getOwnPropertyDescriptor(value, key) ?? {};
-      queue.push([where + '<get ' + String(key), get], [where + '<set ' + String(key), set]);
-    }
-    queue.push([where + '.__proto__', Object.getPrototypeOf(value)]);
-  }
-  return found;
-};
-"""
+_CRAWL = crawl("exports")
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, cast
@@ -18,10 +18,10 @@ from typing import Any, Self, cast
 import msgspec
 
 from codemode_compat import DynamicWorkerExecutor, ResolvedProvider
-from codemode_executor import BadRequest, Connector, ExecuteResult, IsolateExecutor, Limits, Module, Provider
+from codemode_executor import BadRequest, Connector, ExecuteResult, IsolateExecutor, Limits, Provider
 from codemode_executor.contract import Dispatch
 from codemode_executor.engine import Engine
-from codemode_executor.request import OnLog, Request
+from codemode_executor.request import Request
 from codemode_executor.run import Ending, HostRun
 from side_by_side.compare import Finding, judge
 from side_by_side.corpus import Case
@@ -86,30 +86,12 @@ class _RecordingExecutor(IsolateExecutor):
         code: str,
         *,
         providers: Sequence[Provider | Connector] = (),
-        dispatch: Dispatch | None = None,
-        env: Mapping[str, object] | None = None,
-        modules: Mapping[str, str | Module] | None = None,
-        limits: Limits | None = None,
-        on_log: OnLog | None = None,
-        tenant: str | None = None,
-        retain_handles: bool = False,
-        **more: Any,
+        **options: Any,
     ) -> ExecuteResult:
         declared = [
             Provider(it.name, list(it.tools), it.prelude) if isinstance(it, Provider) else it for it in providers
         ]
-        return await super().execute(
-            code,
-            providers=declared,
-            dispatch=_run.get().dispatch,
-            env=env,
-            modules=modules,
-            limits=limits,
-            on_log=on_log,
-            tenant=tenant,
-            retain_handles=retain_handles,
-            **more,
-        )
+        return await super().execute(code, providers=declared, **{**options, "dispatch": _run.get().dispatch})
 
     def engine(self) -> Engine:
         return cast(Engine, _RecordingEngine(super().engine()))

@@ -61,7 +61,8 @@ async def upstream(installed: None, request: pytest.FixtureRequest) -> AsyncIter
     instance = Upstream()
     yield instance
     instance.close()
-    request.config.stash[CRASHES] = instance.crashes
+    # Each module has an upstream of its own.
+    request.config.stash[CRASHES] = request.config.stash.get(CRASHES, 0) + instance.crashes
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -23,14 +23,14 @@ from codemode_executor import (
 from codemode_executor.contract import ModuleKind
 from codemode_executor.modules import encode_modules
 from codemode_executor.outbound import open_network
+from codemode_executor.outcome import error_of
 from codemode_executor.request import Request
 from codemode_executor.run import Ending, HostRun
 from codemode_executor.tools import ToolTable
 from codemode_executor.values import encode_value
-from codemode_executor.wire import messages as wire
 from side_by_side.corpus import HERE, Case
+from side_by_side.node_process import NodeProcess
 
-_LINE_LIMIT = 1024 * 1024 * 1024
 _ANSWER_S = 60.0
 
 #: What upstream captures of the console, and how it writes it.
@@ -56,64 +56,19 @@ class WitnessFailed(AssertionError):
 class Witness:
     """The node process of ``src/witness.mjs``."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: NodeProcess) -> None:
         self._process = process
-        self._ids = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._reader = asyncio.create_task(self._read(), name="witness")
 
     @classmethod
     async def start(cls) -> Self:
-        return cls(
-            await asyncio.create_subprocess_exec(
-                "node",
-                "src/witness.mjs",
-                cwd=HERE,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=_LINE_LIMIT,
-            )
-        )
+        return cls(await NodeProcess.start("src/witness.mjs", failure=WitnessFailed, cwd=HERE))
 
     async def ask(self, op: str, **arguments: object) -> Any:
         """Have ``op`` done. Raises WitnessFailed with its reason."""
-        number = next(self._ids)
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = future
-        stdin = self._process.stdin
-        assert stdin is not None
-        stdin.write(json.dumps({"id": number, "op": op, **arguments}).encode() + b"\n")
-        try:
-            return await future
-        finally:
-            self._waiting.pop(number, None)
-
-    async def _read(self) -> None:
-        stdout = self._process.stdout
-        assert stdout is not None
-        while line := await stdout.readline():
-            answer = json.loads(line)
-            future = self._waiting.get(answer["id"])
-            if future is None or future.done():
-                continue  # the case is over, and a tool of it has answered
-            if "failure" in answer:
-                future.set_exception(WitnessFailed(answer["failure"]))
-            else:
-                future.set_result(answer.get("value"))
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(WitnessFailed("the node process has ended"))
+        return await self._process.ask(op=op, **arguments)
 
     async def close(self) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
-        stdin.close()
-        if self._process.returncode is None:
-            self._process.kill()  # a tool that never answers would keep it waiting
-        await self._process.wait()
-        await self._reader
-        # Its transport is closed by what the loop has still to do.
-        await asyncio.sleep(0)
+        await self._process.close(grace_s=0)  # a tool that never answers would keep it waiting
 
 
 def network(witness: Witness, key: int, site: str | None) -> OutboundHandler | None:
@@ -204,24 +159,15 @@ class Ours:
     async def _close(self, key: int, run: HostRun, ending: Ending, *, settle: bool) -> dict[str, Any]:
         if settle:
             await asyncio.sleep(0.06)  # as long as upstream's host waits for calls that nobody awaits
-        error = None if ending.kind == wire.OUTCOME_RESULT else _error(ending)
-        form = getattr(ending, "form", None)
-        if form is None:
-            form = 0 if ending.value is None else 1
         try:
             shown = await self._witness.ask(
                 "close",
                 key=key,
-                form=form,
-                text=None if ending.value is None else ending.value.decode(),
-                error=error,
+                form=ending.form,
+                text=ending.value.decode(),
+                error=error_of(ending),
                 logs=[_LEVELS[line.level] + line.text for line in run.logs if line.level in _LEVELS],
             )
         except WitnessFailed as failure:
             return {"undecodable": str(failure)}
         return cast("dict[str, Any]", shown)
-
-
-def _error(ending: Ending) -> str:
-    named = ending.kind == wire.OUTCOME_TEXT and ending.name
-    return f"{ending.name}: {ending.message}" if named else ending.message

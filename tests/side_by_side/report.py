@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import pytest
+
 from side_by_side.compare import Finding, Verdict
 from side_by_side.corpus import CLASSES
 
 _COLUMNS = tuple(Verdict)
+
+
+def print_column(config: pytest.Config, title: str, findings: Sequence[Finding]) -> None:
+    """Write a column's table to the terminal, where there is one and something was found."""
+    plugins = config.pluginmanager
+    printer, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
+    if not findings or printer is None or capture is None:
+        return
+    with capture.global_and_fixture_disabled():
+        printer.write_line("")
+        printer.section(f"{title}, side by side with upstream 0.5.6")
+        printer.write(render(findings, details=False))
 
 
 def render(findings: Sequence[Finding], *, details: bool) -> str:

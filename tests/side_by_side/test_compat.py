@@ -28,14 +28,7 @@ def through_compat(request: pytest.FixtureRequest) -> Iterator[list[Finding]]:
     """The findings of this module, whose table is printed at its end."""
     found: list[Finding] = []
     yield found
-    plugins = request.config.pluginmanager
-    printer, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
-    if not found or printer is None or capture is None:
-        return
-    with capture.global_and_fixture_disabled():
-        printer.write_line("")
-        printer.section("through codemode_compat, side by side with upstream 0.5.6")
-        printer.write(report.render(found, details=False))
+    report.print_column(request.config, "through codemode_compat", found)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in cases()])

@@ -9,7 +9,7 @@ import msgspec
 from ..clone_calls import ENV, OUTBOUND
 from ..contract import Connector, Provider
 from ..errors import BadRequest
-from ..threads import BESIDE_LOOP_BYTES, in_thread
+from ..threads import beside_loop
 from ..tool_failure import ToolFailure
 from ..tool_threads import ToolThreads
 from ..tools import MAX_NAME, ToolTable
@@ -49,10 +49,7 @@ def remote_table(run: wire.Run, call: Caller, threads: ToolThreads) -> ToolTable
             kind = "outbound"
         answer = await call(kind, "" if kind in ("env", "outbound") else provider, tool, args)
         what = f"the result of {provider}.{tool}"
-        if len(answer) <= BESIDE_LOOP_BYTES:
-            _check(kind, what, answer)
-        else:
-            await in_thread(_check, kind, what, answer)
+        await beside_loop(len(answer), _check, kind, what, answer)
         return answer if answer or kind != "tool" else None
 
     declared = [

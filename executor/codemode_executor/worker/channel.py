@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import re
 from typing import cast
 
 import msgspec
+
+from ..values.text import well_formed
 
 CALL = 1
 TIMER = 3
@@ -27,7 +28,6 @@ MESSAGE_BYTES = 4 + 2 * 8192
 for _name in ("ascii", "utf-8", "utf-16-le"):
     codecs.lookup(_name)
 
-_LONE = re.compile("[\ud800-\udfff]")
 _decode_head = msgspec.json.Decoder(list[int]).decode
 
 
@@ -241,7 +241,7 @@ def _cutter(text: memoryview, ascii_only: bool) -> _AsciiCutter | _LongCutter | 
     except UnicodeDecodeError as error:
         raise ChannelError(f"a message is not UTF-8: {error}") from error
     # A lone surrogate is one unit, and so is what stands for it.
-    return _UnitCutter(_LONE.sub("\ufffd", characters))
+    return _UnitCutter(well_formed(characters))
 
 
 def _items(numbers: list[int], text: memoryview, ascii_only: bool) -> list[Item]:

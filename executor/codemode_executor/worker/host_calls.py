@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import struct
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
+
+from ..values.text import well_formed
 
 #: An operation: parameters and buffers in, a JSON value and bytes out.
 Operation = Callable[[dict[str, Any], list[bytes]], tuple[object, bytes]]
@@ -29,7 +30,6 @@ REQUEST = 0x80000000
 ANSWER = 0x40000000
 #: Bytes of the message region.
 REGION = 16384
-_LONE = re.compile("[\ud800-\udfff]")
 _PREFIX = struct.Struct("<II")
 
 
@@ -72,20 +72,20 @@ def _params(text: str) -> dict[str, Any] | None:
             params = msgspec.json.decode(text)
         except msgspec.MsgspecError:
             # A lone surrogate, perhaps, for which JSON has an escape. No operation has a use for one.
-            params = _well_formed(json.loads(text))
+            params = _without_lone(json.loads(text))
     except (ValueError, RecursionError):
         return None
     return cast("dict[str, Any]", params) if isinstance(params, dict) else None
 
 
-def _well_formed(value: object) -> object:
+def _without_lone(value: object) -> object:
     if isinstance(value, str):
-        return _LONE.sub("\ufffd", value)
+        return well_formed(value)
     if isinstance(value, dict):
         members = cast("dict[str, object]", value)
-        return {_LONE.sub("\ufffd", key): _well_formed(item) for key, item in members.items()}
+        return {well_formed(key): _without_lone(item) for key, item in members.items()}
     if isinstance(value, list):
-        return [_well_formed(item) for item in cast("list[object]", value)]
+        return [_without_lone(item) for item in cast("list[object]", value)]
     return value
 
 
