@@ -23,8 +23,11 @@ BRIDGE_SOURCES := node_bridge/package.json node_bridge/package-lock.json node_br
 PROJECT := pyproject.toml hatch_build.py executor/codemode_executor/_version.py
 
 .DELETE_ON_ERROR:
+# The set-up's steps share folders; the checks do not.
+ifndef CHECKING
 .NOTPARALLEL:
-.PHONY: help setup bundles demo test lint types layers bridge unit docs packaging format clean
+endif
+.PHONY: help setup bundles demo test lint types layers bridge unit side-by-side docs packaging format clean
 
 help:
 	@sed -n '2,8s/^# \{0,1\}//p' Makefile
@@ -36,8 +39,13 @@ bundles: $(STAMPS)/bundles
 demo: $(STAMPS)/runtime $(STAMPS)/bundles
 	$(BIN)/python examples/overdue.py
 
-# The packaging tests come last: they are slow, and a failure above explains theirs.
-test: lint types layers docs bridge unit packaging
+# How many checks run at a time. Most of their time is spent waiting for one process or another.
+CHECKS_AT_A_TIME ?= 2
+
+# Quick ones first; what a check printed is shown when it has ended.
+test: setup
+	@$(MAKE) --no-print-directory --jobs=$(CHECKS_AT_A_TIME) --output-sync=target CHECKING=yes \
+		lint layers docs types side-by-side unit bridge packaging
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -55,8 +63,14 @@ docs: $(STAMPS)/dev
 bridge: $(STAMPS)/bridge $(STAMPS)/bundles
 	cd node_bridge && $(NPM) test --silent
 
+# Everything that asks upstream for a whole corpus, in one process: each case is asked once.
+COMPARED := tests/side_by_side tests/bridge/test_corpus.py
+
 unit: setup
-	$(BIN)/pytest -m "not packaging"
+	$(BIN)/pytest -m "not packaging" $(COMPARED:%=--ignore=%)
+
+side-by-side: setup
+	$(BIN)/pytest $(COMPARED)
 
 packaging: setup
 	$(BIN)/pytest -m packaging
