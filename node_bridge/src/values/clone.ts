@@ -27,17 +27,28 @@ const MAX_EXCEPTION_CODE = 1000;
 // JSON.stringify makes one string of a rich table: a long one is put together from pieces, so that its parts can go.
 const PIECE = 4096;
 
+/** What stands for values that structured clone does not take. */
+export interface StandIns {
+  /** The number of a function, or of an object that is used like one. */
+  handle(value: object): number | undefined;
+  /** What crosses instead of an instance of a class. */
+  shape(value: object): Readonly<Record<string, unknown>> | undefined;
+}
+
+const NO_STAND_INS: StandIns = { handle: () => undefined, shape: () => undefined };
+
 /**
  * Encodes a value.
  *
  * @param value what is sent: all that structured clone takes, but for functions, streams and instances of classes
  * @param root what the value is called in messages
+ * @param standIns for some of those
  * @throws {CloneRefused} a value, or one inside it, cannot cross
  */
-export function encodeClone(value: unknown, root = "result"): Encoded {
+export function encodeClone(value: unknown, root = "result", standIns: StandIns = NO_STAND_INS): Encoded {
   if (value === undefined) return { form: Form.UNDEFINED, text: "" };
-  if (isPlain(value)) return { form: Form.PLAIN, text: JSON.stringify(value) };
-  return { form: Form.RICH, text: new Encoder(root).encode(value) };
+  if (standIns === NO_STAND_INS && isPlain(value)) return { form: Form.PLAIN, text: JSON.stringify(value) };
+  return { form: Form.RICH, text: new Encoder(root, standIns).encode(value) };
 }
 
 /** What JSON writes as it is. Almost every value is. */
@@ -66,7 +77,7 @@ function isPlain(root: unknown): boolean {
   return visit(root, 0);
 }
 
-function isPlainObject(value: object): boolean {
+export function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   // The second is Object.prototype of another realm.
   return prototype === null || prototype === Object.prototype || (isRealmRoot(prototype) && kindOf(value) === "Object");
@@ -93,9 +104,11 @@ class Encoder {
   readonly #table: Entry[] = [];
   readonly #open: { value: object; number: number; place: Place }[] = [];
   readonly #root: Place;
+  readonly #standIns: StandIns;
 
-  constructor(root: string) {
+  constructor(root: string, standIns: StandIns) {
     this.#root = { holder: undefined, key: root };
+    this.#standIns = standIns;
   }
 
   encode(value: unknown): string {
@@ -127,12 +140,20 @@ class Encoder {
       case "bigint":
         return ["i", String(value)];
       case "object":
-        return value === null ? null : { r: this.#reference(value, place) };
+        return value === null ? null : (this.#handle(value) ?? { r: this.#reference(value, place) });
       case "symbol":
         throw refusal(`${String(value)} could not be cloned.`, place);
-      default:
+      default: {
+        const handle = this.#handle(value as object);
+        if (handle !== undefined) return handle;
         throw refusal('Could not serialize object of type "Function". This type does not support serialization.', place);
+      }
     }
+  }
+
+  #handle(value: object): Entry | undefined {
+    const number = this.#standIns.handle(value);
+    return number === undefined ? undefined : ["h", number];
   }
 
   #reference(value: object, place: Place): number {
@@ -173,12 +194,13 @@ class Encoder {
     }
     if (isException(value)) return exception(value);
     if (value instanceof Error) return this.#error(value, place);
-    if (!isPlainObject(value)) {
+    const shape = isPlainObject(value) ? value : this.#standIns.shape(value);
+    if (shape === undefined) {
       const text = `Could not serialize object of type "${className(value)}". This type does not support serialization.`;
       throw refusal(text, place);
     }
     const entry: Entry = ["o"];
-    for (const [key, item] of Object.entries(value)) entry.push(key, this.#child(item, { holder: place, key }));
+    for (const [key, item] of Object.entries(shape)) entry.push(key, this.#child(item, { holder: place, key }));
     return entry;
   }
 
@@ -246,9 +268,14 @@ interface DOMExceptionLike {
   readonly code: number;
 }
 
-function isException(value: object): value is DOMExceptionLike {
+export function isException(value: object): value is DOMExceptionLike {
   const { DOMException } = globalThis as { DOMException?: abstract new (...args: never[]) => DOMExceptionLike };
-  return DOMException !== undefined && value instanceof DOMException;
+  return (DOMException !== undefined && value instanceof DOMException) || hasArrived(value);
+}
+
+/** As `decodeResult` makes one: an Error with these three of its own. */
+function hasArrived(value: object): boolean {
+  return value instanceof Error && Object.hasOwn(value, "name") && Object.hasOwn(value, "code") && value.stack === "";
 }
 
 function isBoxed(value: object): boolean {
@@ -263,7 +290,7 @@ function viewType(view: ArrayBufferView): string {
   return tag?.get?.call(view) as string;
 }
 
-const kindOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1);
+export const kindOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1);
 
 function className(value: object): string {
   const { constructor } = value as { constructor?: unknown };
@@ -278,11 +305,12 @@ function pathOf(place: Place): string {
   const keys: string[] = [];
   for (let at: Place | undefined = place; at !== undefined; at = at.holder) keys.push(at.key);
   const [root = "", ...rest] = keys.reverse();
-  const path = rest.reduce((text, key) => `${text}${shownKey(key)}`, root);
+  const path = rest.reduce((text, key) => `${text}${keyText(key)}`, root);
   return path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path;
 }
 
-function shownKey(key: string): string {
+/** A key as it stands behind its holder: `.name`, `[0]`. */
+export function keyText(key: string): string {
   if (key.startsWith("(")) return ` ${key}`;
   if (IDENTIFIER.test(key)) return `.${key}`;
   return /^(?:0|[1-9][0-9]*)$/.test(key) ? `[${key}]` : `[${JSON.stringify(key)}]`;

@@ -1,21 +1,20 @@
-// What programs find as `this.env`: values as tools return them, and functions of the host, which they call by path.
+// What programs find as `this.env`: values as by structured clone, functions of the host, which they call by their paths, and
+// services of Workers, of which they use any member by its name.
 
 import { badRequest } from "../errors.js";
 import { MAX_NAME } from "../protocol/messages.js";
+import { CloneRefused, encodeClone } from "./clone.js";
+import { type EnvFunction, Survey } from "./env_survey.js";
 import { FunctionReference, encodeToolValue } from "./tools.js";
 
-const MAX_FUNCTIONS = 1000;
-const MAX_DEPTH = 200;
-/** Classes of Workers whose instances are known by their methods. */
-const REMOTE = new Set(["RpcTarget", "WorkerEntrypoint", "DurableObject"]);
-
-export type EnvFunction = (...args: unknown[]) => unknown;
+export type { EnvFunction };
 
 export interface Env {
-  /** A JSON object. */
+  /** A JSON object: tool JSON, or one that is tagged and holds clone text. */
   readonly text: string;
   /** By their paths, `DB.query` for example. */
   readonly functions: ReadonlyMap<string, EnvFunction>;
+  readonly services: ReadonlyMap<string, object>;
 }
 
 /**
@@ -24,71 +23,40 @@ export interface Env {
  * @throws {ExecutorError} `BAD_REQUEST`: a value has no form in which a program could have it; the message names its path
  */
 export function encodeEnv(bindings: Readonly<Record<string, unknown>>): Env {
+  const survey = new Survey(bindings);
   const functions = new Map<string, EnvFunction>();
-  const prepared = prepare(bindings, "", functions, 0);
-  return { text: encodeToolValue(prepared) ?? "{}", functions };
-}
-
-function prepare(value: unknown, path: string, functions: Map<string, EnvFunction>, depth: number): unknown {
-  if (typeof value === "function") return reference(value as EnvFunction, path, functions);
-  if (typeof value === "bigint" || typeof value === "symbol") {
-    throw badRequest(`bindings.${path} is a ${typeof value}, which cannot be given to a program: use a string`);
-  }
-  if (typeof value !== "object" || value === null) return value;
-  if (depth > MAX_DEPTH) throw badRequest(`bindings.${path.slice(0, 80)}… is part of a cycle, or nests too deeply`);
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return value;
-  if (Array.isArray(value)) return value.map((item, index) => prepare(item, `${path}[${index}]`, functions, depth + 1));
-  const members: [string, unknown][] = isPlain(value) ? Object.entries(value) : methodsOf(value, path);
-  return Object.fromEntries(
-    members.map(([key, item]) => [key, prepare(item, path === "" ? key : `${path}.${key}`, functions, depth + 1)]),
-  );
-}
-
-function reference(target: EnvFunction, path: string, functions: Map<string, EnvFunction>): FunctionReference {
-  if (functions.size >= MAX_FUNCTIONS) throw badRequest(`bindings hold more than ${MAX_FUNCTIONS} functions`);
-  if (path.length > MAX_NAME) {
-    throw badRequest(`bindings hold a function whose path is longer than ${MAX_NAME} characters: ${path.slice(0, 60)}…`);
-  }
-  if (functions.has(path)) throw badRequest(`bindings hold two functions whose path is ${path}`);
-  functions.set(path, target);
-  return new FunctionReference(path);
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
-}
-
-/** As Workers RPC shows such an object: the methods of its classes, none of its properties. */
-function methodsOf(target: object, path: string): [string, EnvFunction][] {
-  const names = new Set<string>();
-  let isRemote = false;
-  for (let at = prototypeOf(target); at !== null && at !== Object.prototype; at = prototypeOf(at)) {
-    const { constructor } = at;
-    if (typeof constructor === "function" && REMOTE.has(constructor.name)) {
-      isRemote = true;
-      break;
+  const services = new Map<string, object>();
+  for (const { kind, path, target } of survey.handles) {
+    if (path.length > MAX_NAME) {
+      throw badRequest(`bindings hold a ${kind} whose path is longer than ${MAX_NAME} characters: ${path.slice(0, 60)}…`);
     }
-    for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+    if (kind === "function") functions.set(path, target as EnvFunction);
+    else services.set(path, target);
   }
-  names.delete("constructor");
-  if (!isRemote) {
-    throw badRequest(
-      `bindings.${path} is an instance of ${className(target)}, which cannot be given to a program: give a plain object` +
-        " of values and functions, for example { query: (sql) => db.query(sql) }",
-    );
-  }
-  const methods: [string, EnvFunction][] = [];
-  for (const name of names) {
-    const method = (target as Record<string, unknown>)[name];
-    if (typeof method === "function") methods.push([name, (...args) => (method as EnvFunction).apply(target, args)]);
-  }
-  return methods;
+  return { text: survey.isRich ? asClone(bindings, survey) : asToolJson(bindings, survey), functions, services };
 }
 
-const prototypeOf = (value: object): object | null => Object.getPrototypeOf(value) as object | null;
+/** Most bindings are no more than that, and a program reads them without the code that reads clones. */
+function asToolJson(bindings: Readonly<Record<string, unknown>>, survey: Survey): string {
+  const replaced = (value: unknown): unknown => {
+    if (typeof value === "function") return new FunctionReference(survey.handleOf(value)?.path ?? "");
+    if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return value;
+    if (Array.isArray(value)) return value.map(replaced);
+    return Object.fromEntries(Object.entries(survey.shapeOf(value) ?? value).map(([key, item]) => [key, replaced(item)]));
+  };
+  return encodeToolValue(replaced(bindings)) ?? "{}";
+}
 
-function className(value: object): string {
-  const { constructor } = value as { constructor?: unknown };
-  return typeof constructor === "function" && constructor.name !== "" ? constructor.name : "a class";
+function asClone(bindings: Readonly<Record<string, unknown>>, survey: Survey): string {
+  try {
+    const { form, text } = encodeClone(bindings, "bindings", {
+      handle: (value) => survey.handleOf(value)?.number,
+      shape: (value) => survey.shapeOf(value),
+    });
+    const handles = survey.handles.map(({ kind, path }) => [kind, path]);
+    return JSON.stringify({ __codemode_binary_v1__: "clone", data: `${form}${text}`, handles });
+  } catch (error) {
+    if (error instanceof CloneRefused) throw badRequest(`bindings cannot be given to a program: ${error.message}`);
+    throw error;
+  }
 }

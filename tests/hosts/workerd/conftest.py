@@ -1,0 +1,38 @@
+"""The host, started once for all cases."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from hosts.workerd.cases import HERE
+from hosts.workerd.host import Host
+
+_NEEDED = {
+    HERE / "node_modules" / "miniflare": "npm ci --ignore-scripts in tests/hosts/workerd",
+    HERE / "dist" / "host.mjs": "npm run build in tests/hosts/workerd",
+}
+
+
+@pytest.fixture(scope="session")
+def installed() -> None:
+    """Skips where npm cannot reach a registry; fails where only the set-up is missing."""
+    missing = [how for path, how in _NEEDED.items() if not path.exists()]
+    if not missing:
+        return
+    npm = shutil.which("npm")
+    command = [str(npm), "ping", "--fetch-retries=0", "--fetch-timeout=10000"]
+    if npm is not None and subprocess.run(command, cwd=HERE, capture_output=True, check=False).returncode == 0:
+        pytest.fail(f"not set up: run `make setup`, or {'; '.join(missing)}")
+    pytest.skip("HOSTS IN WORKERD WERE NOT TESTED: npm reaches no registry, so upstream is not here")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def host(installed: None) -> AsyncIterator[Host]:
+    instance = Host()
+    yield instance
+    await instance.close()
