@@ -1,0 +1,17 @@
+// An MCP server in a Worker: the tools of another server behind one tool that runs programs.
+import { DynamicWorkerExecutor } from "@cloudflare/codemode";
+import { codeMcpServer } from "@cloudflare/codemode/mcp";
+import { billing } from "../shared/billing.mjs";
+import { billingServer } from "../shared/billing_server.mjs";
+import { serveMcp } from "../shared/mcp_http.mjs";
+
+export default {
+  async fetch(request, env) {
+    const executor = new DynamicWorkerExecutor({
+      loader: env.LOADER,
+      timeout: 30_000,
+    });
+    const server = await codeMcpServer({ server: billingServer(billing()), executor });
+    return await serveMcp(server, request);
+  },
+};
