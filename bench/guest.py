@@ -18,8 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codemode_executor.worker.isolate import Isolate
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BEFORE = "6d34ca5"
 
 _GUARD_S = 20.0
+_MEMORY_BYTES = 128 << 20
 _FLAGS = ["--single-threaded", "--disallow-code-generation-from-strings"]
 _ALTERNATIONS = 9
 
@@ -59,14 +64,11 @@ FIRST_USES = {
 class Guest:
     """An isolate with the harness, driven as a worker does, one step at a time."""
 
-    def __init__(self, engine: object, harness: bytes, operations: dict[str, object] | None) -> None:
-        from codemode_executor.worker.isolate import Isolate
-
+    def __init__(self, open_isolate: Callable[[], Isolate], operations: Mapping[str, object] | None) -> None:
         self._operations = operations
         self._replies: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._buffer = memoryview(bytearray(4))  # it posts while it is being attached
-        self.isolate = Isolate(engine)  # pyright: ignore[reportArgumentType]
-        self.isolate.load(harness)
+        self.isolate = open_isolate()
         self._buffer = self.isolate.attach(self._posted)
 
     def _posted(self) -> None:
@@ -109,6 +111,30 @@ class Guest:
         return took
 
 
+def opener() -> Callable[[], Isolate]:
+    """Makes isolates with the harness in them as this revision's workers do."""
+    from codemode_executor.worker import assets
+    from codemode_executor.worker.isolate import Engine, Isolate
+
+    engine = Engine(_FLAGS)
+    try:
+        from codemode_executor.worker.isolates import Isolates
+    except ImportError:  # a revision in which every isolate evaluates the harness
+
+        def evaluated() -> Isolate:
+            isolate = Isolate(engine)
+            isolate.load(assets.load("harness.js"))
+            return isolate
+
+        return evaluated
+    isolates = Isolates(engine, assets.Bundles.load(), _MEMORY_BYTES, one_run=False)
+    if isolates.without_snapshots:
+        print(f"isolates begin without snapshots: {isolates.without_snapshots}", file=sys.stderr)
+    for first in isolates.open_first():
+        first.free()
+    return isolates.open_run
+
+
 def program(statement: str) -> bytes:
     return f'__start__(function(){{"use strict";return(async () => {{ {statement} }}\n)}})'.encode()
 
@@ -121,16 +147,13 @@ def median(rounds: int, action: Callable[[], float]) -> float:
 
 
 def chunk_costs(rounds: int) -> None:
-    from codemode_executor.worker import assets
-    from codemode_executor.worker.isolate import Engine
     from codemode_executor.worker.platform import Platform
 
-    engine = Engine(_FLAGS)
-    harness = assets.load("harness.js")
+    open_isolate = opener()
     platform = Platform()
 
     def guest(chunks: bool) -> Guest:
-        made = Guest(engine, harness, platform.operations)  # pyright: ignore[reportArgumentType]
+        made = Guest(open_isolate, platform.operations)
         made.configure(chunks=chunks)
         made.evaluate_ms(b"1")
         return made
@@ -192,8 +215,6 @@ def plain_costs(rounds: int) -> dict[str, float]:
     import asyncio
 
     from codemode_executor import IsolateExecutor, Limits
-    from codemode_executor.worker import assets
-    from codemode_executor.worker.isolate import Engine
 
     async def runs() -> tuple[float, float]:
         walls: list[float] = []
@@ -211,14 +232,13 @@ def plain_costs(rounds: int) -> dict[str, float]:
         return statistics.median(walls[20:]), each
 
     run, back_to_back = asyncio.run(runs())
-    engine = Engine(_FLAGS)
-    harness = assets.load("harness.js")
+    open_isolate = opener()
     # Processor time: what other processes do at the same time does not show in it. It runs in several threads.
     prepared: list[float] = []
     ran: list[float] = []
     for _ in range(rounds):
         start = time.process_time()
-        made = Guest(engine, harness, None)
+        made = Guest(open_isolate, None)
         prepared.append((time.process_time() - start) * 1000)
         start = time.process_time()
         made.configure(chunks=False)

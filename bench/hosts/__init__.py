@@ -1,0 +1,1 @@
+"""The hosts that are measured: one process each, driven over a pipe."""
