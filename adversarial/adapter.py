@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from codemode_executor import Connector, ExecutorError, IsolateExecutor, Limits, Provider
+from codemode_executor import AllowList, Connector, ExecutorError, IsolateExecutor, Limits, OutboundHandler, Provider
 
 
 class Attack(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,7 @@ class Attack(msgspec.Struct, frozen=True, kw_only=True):
         limits: its bounds.
         env: what it finds as ``this.env``.
         modules: what it can import.
+        outbound: its way to the network.
         retain: functions in the result are to become handles.
     """
 
@@ -31,6 +32,7 @@ class Attack(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     env: Mapping[str, object]
     modules: Mapping[str, str] = {}
+    outbound: OutboundHandler | AllowList | None = None
     retain: bool = False
 
 
@@ -56,9 +58,15 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Adapter(Protocol):
-    """An executor that can be attacked."""
+    """An executor that can be attacked.
+
+    Attributes:
+        name: for people.
+        generations: how many generations of processes below this one are the executor's.
+    """
 
     name: str
+    generations: int
 
     async def open(self) -> None:
         """Make it ready."""
@@ -77,13 +85,14 @@ class IsolateAdapter:
     """The engine of this repository, in this process.
 
     Args:
-        executor: makes it; called by ``open``.
+        executor: makes it, and is called by ``open``; or one that is open already, and stays so.
     """
 
     name = "IsolateExecutor"
+    generations = 2  # what forks workers, and the workers
 
-    def __init__(self, executor: Callable[[], IsolateExecutor]) -> None:
-        self._make = executor
+    def __init__(self, executor: Callable[[], IsolateExecutor] | IsolateExecutor) -> None:
+        self._given = executor
         self._executor: IsolateExecutor | None = None
 
     @property
@@ -94,7 +103,8 @@ class IsolateAdapter:
 
     async def open(self) -> None:
         """Start its processes."""
-        self._executor = await self._make().__aenter__()
+        given = self._given
+        self._executor = given if isinstance(given, IsolateExecutor) else await given().__aenter__()
 
     async def execute(self, attack: Attack) -> Ended:
         """As ``IsolateExecutor.execute``."""
@@ -105,6 +115,7 @@ class IsolateAdapter:
                 limits=attack.limits,
                 env=attack.env,
                 modules=attack.modules or None,
+                outbound=attack.outbound,
                 retain_handles=attack.retain,
             )
         except ExecutorError as error:
@@ -122,5 +133,5 @@ class IsolateAdapter:
 
     async def close(self) -> None:
         """End its processes."""
-        if self._executor is not None:
+        if self._executor is not None and self._executor is not self._given:
             await self._executor.aclose()

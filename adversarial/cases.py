@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from .ways_out import Way
+
 CORPUS = Path(__file__).with_name("corpus")
 
 #: In an attack, stands for the function in ``corpus/exploit.js``.
@@ -37,11 +39,12 @@ Class = Literal[
     "leakage",
     "exhaustion",
     "platform",
+    "network",
     "native",
 ]
 
 #: What an attack wants to get across.
-Boundary = Literal["bounds", "harness", "isolate", "worker", "jail", "supervisor", "host", "next run"]
+Boundary = Literal["bounds", "harness", "isolate", "worker", "jail", "supervisor", "host", "network", "next run"]
 
 #: How a run ended, as the host saw it: an envelope without or with an error, the bound that ended it, the code of a
 #: fault that was raised (``raised:WORKER_CRASHED``), or no end within the guard.
@@ -61,6 +64,11 @@ Outcome = Literal[
 
 #: How the call of a returned function may end; ``none``: the run was not retained.
 HandleOutcome = Literal["none", "value", "HANDLE_CALL_FAILED", "HANDLE_DISPOSED"]
+
+
+_HOST_MB = 96
+_HOST_CPU_S = 3.0
+_WORKER_MB = 512
 
 
 class Handles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,6 +92,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         error: a regular expression that is found in the last program's error.
         limits: bounds by their names in ``Limits``, for every program of the case.
         modules: what the programs can import.
+        outbound: the way to the network that the host opens, see ``ways_out.py``.
         handles: see ``Handles``.
         after_s: seconds for which the host goes on looking after the last outcome.
         host_mb: memory that the host may gain, MiB.
@@ -107,17 +116,23 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     error: str = ""
     limits: dict[str, int | float] = {}
     modules: dict[str, str] = {}
+    outbound: Way = ""
     handles: Handles | None = None
     after_s: float = 0.0
-    host_mb: int = 96
-    host_cpu_s: float = 3.0
-    worker_mb: int = 512
+    host_mb: int = _HOST_MB
+    host_cpu_s: float = _HOST_CPU_S
+    worker_mb: int = _WORKER_MB
     layers: list[str] = []
     without: list[str] = []
     setup: list[str] = []
     look: dict[str, object] = {}
     source: str = ""
     open: str = ""
+
+    @property
+    def is_costly(self) -> bool:
+        """It is allowed more than others are."""
+        return (self.host_mb, self.host_cpu_s, self.worker_mb) != (_HOST_MB, _HOST_CPU_S, _WORKER_MB)
 
     @property
     def programs(self) -> list[str]:

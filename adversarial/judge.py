@@ -28,7 +28,6 @@ class Observation(NamedTuple):
         arguments: what reached tools, as text.
         breaches: calls of the tool that only an attack that has succeeded makes.
         harm: what else was found: surroundings touched, others harmed, the worker not as it should be.
-        seen: memory and processor time.
     """
 
     ends: Sequence[Ended | None]
@@ -36,7 +35,6 @@ class Observation(NamedTuple):
     arguments: str
     breaches: int
     harm: Sequence[str]
-    seen: Seen
 
 
 class Verdict(NamedTuple):
@@ -83,15 +81,24 @@ def judge(case: Case, limits: Limits, secret: str, observed: Observation) -> Ver
         against.append("the secret reached a tool")
     if observed.breaches:
         against.append(f"the attack reported success {observed.breaches} times")
-    against += observed.harm
-    seen = observed.seen
-    if seen.host_mb > case.host_mb:
-        against.append(f"the host gained {seen.host_mb:.0f} MiB; the case allows {case.host_mb}")
-    if seen.host_cpu_s > case.host_cpu_s:
-        against.append(f"the host computed for {seen.host_cpu_s:.1f} s; the case allows {case.host_cpu_s:g}")
-    if seen.worker_mb > case.worker_mb:
-        against.append(f"a process had {seen.worker_mb:.0f} MiB; the case allows {case.worker_mb}")
-    return Verdict(case, tuple(against))
+    return Verdict(case, (*against, *observed.harm))
+
+
+def spent(cases: Sequence[Case], seen: Seen) -> list[str]:
+    """What speaks against the executor in the memory and the time that ``cases`` together have cost.
+
+    Together they may cost no more than each of them alone.
+    """
+    against: list[str] = []
+    host_mb, worker_mb = min(case.host_mb for case in cases), min(case.worker_mb for case in cases)
+    host_cpu_s = min(case.host_cpu_s for case in cases)
+    if seen.host_mb > host_mb:
+        against.append(f"the host gained {seen.host_mb:.0f} MiB; the case allows {host_mb}")
+    if seen.host_cpu_s > host_cpu_s:
+        against.append(f"the host computed for {seen.host_cpu_s:.1f} s; the case allows {host_cpu_s:g}")
+    if seen.worker_mb > worker_mb:
+        against.append(f"a process had {seen.worker_mb:.0f} MiB; the case allows {worker_mb}")
+    return against
 
 
 def _ending(case: Case, limits: Limits, secret: str, ended: Ended | None) -> list[str]:

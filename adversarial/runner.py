@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -14,16 +14,18 @@ from codemode_executor import Connector, HandleCallFailed, HandleDisposed, Limit
 
 from .adapter import Adapter, Attack, Ended
 from .cases import Case
-from .judge import Observation, Verdict, classify, judge
-from .surroundings import Surroundings, Watch, descendants, descriptors, look, settle
+from .judge import Observation, Verdict, classify, judge, spent
+from .surroundings import Surroundings, Watch, descriptors, look, own_children, settle
 from .texts import shown, texts_of
 
 #: Far above any deadline and the noise of a busy machine; an executor that is held up exceeds it.
 GUARD_S = 20.0
 #: A run that ends so long after its deadline was not ended by it.
 LATE_S = 6.0
-LIMITS = Limits(timeout_s=5, memory_mb=64)
+LIMITS = Limits(timeout_s=10, memory_mb=64)
 _KEPT_CHARS = 1_000_000
+_SAMPLE_S = 0.02
+_SAMPLE_TOGETHER_S = 0.06
 _BIG = 8 * 2**20
 
 
@@ -88,6 +90,29 @@ class _Tools:
             Provider("canary", {"breach": self.breach}),
             Connector("c", self._connected),
         ]
+
+
+class _Carried:
+    """What is known of an attack that was carried out, beside what it has cost."""
+
+    def __init__(self, case: Case, limits: Limits) -> None:
+        self.case = case
+        self.limits = limits
+        self.tools = _Tools()
+        self.ends: list[Ended | None] = []
+        self.handle = "none"
+        self.harm: list[str] = []
+        self.calls = 0
+
+    def verdict(self, secret: str) -> Verdict:
+        """By all that has happened up to now."""
+        harm, tools = list(self.harm), self.tools
+        if tools.calls > self.limits.tool_calls:
+            harm.append(f"{tools.calls} tool calls reached the host; the limit is {self.limits.tool_calls}")
+        if tools.calls != self.calls:
+            harm.append(f"{tools.calls - self.calls} tool calls were made after the end")
+        observed = Observation(self.ends, self.handle, "\n".join(tools.arguments), tools.breaches, harm)
+        return judge(self.case, self.limits, secret, observed)
 
 
 class _Neighbour:
@@ -170,58 +195,68 @@ class Runner:
         self, adapter: Adapter, surroundings: Surroundings, *, guard_s: float = GUARD_S, neighbours: bool = True
     ) -> None:
         self._adapter = adapter
-        self._surroundings = surroundings
+        self.surroundings = surroundings
         self._guard_s = guard_s
         self._neighbours = neighbours
 
     async def run(self, case: Case) -> Verdict:
         """Carry one attack out."""
-        limits = LIMITS if not case.limits else msgspec.convert(msgspec.to_builtins(LIMITS) | case.limits, Limits)
-        tools = _Tools()
-        harm: list[str] = []
-        handle = "none"
+        (verdict,), harm = await self.run_in_turn([case])
+        return verdict._replace(against=(*verdict.against, *harm))
+
+    async def run_in_turn(self, cases: Sequence[Case]) -> tuple[list[Verdict], list[str]]:
+        """Carry attacks out, one after the other, with one watch and one neighbour for all of them.
+
+        Returns:
+            The verdicts, and what was seen that cannot be laid to one of them.
+        """
         neighbour = _Neighbour(self._adapter, self._guard_s) if self._neighbours else None
         if neighbour is not None:
             await neighbour.arrived()
-        watch = Watch()
-        ends: list[Ended | None] = []
+        watch = Watch(_SAMPLE_S if len(cases) == 1 else _SAMPLE_TOGETHER_S)
+        carried = [await self._carry_out(case) for case in cases]
+        harm = spent(cases, watch.stop())
+        if neighbour is not None:
+            harm += await neighbour.harm()
+        return [one.verdict(self.surroundings.secret) for one in carried], harm
+
+    async def _carry_out(self, case: Case) -> _Carried:
+        limits = LIMITS if not case.limits else msgspec.convert(msgspec.to_builtins(LIMITS) | case.limits, Limits)
+        ways = self.surroundings.ways
+        carried = _Carried(case, limits)
         for program in case.programs:
             attack = Attack(
-                code=program,
-                providers=tools.providers,
+                code=ways.fill(program) if case.kind == "network" else program,
+                providers=carried.tools.providers,
                 limits=limits,
-                env=self._surroundings.env,
+                env=self.surroundings.env,
                 modules=case.modules,
+                outbound=ways.open(case.outbound),
                 retain=case.handles is not None,
             )
             began = time.monotonic()
             ended = await _within_guard(asyncio.ensure_future(self._adapter.execute(attack)), self._guard_s)
             late_s = time.monotonic() - began - limits.timeout_s
             if late_s > LATE_S:
-                harm.append(f"it ended {late_s:.0f} s after its deadline")
-            ends.append(ended)
+                carried.harm.append(f"it ended {late_s:.0f} s after its deadline")
+            carried.ends.append(ended)
             if ended is not None and ended.dispose is not None:
-                handle = await _call_handle(ended)
+                carried.handle = await _call_handle(ended)
                 await ended.dispose()
         await asyncio.sleep(case.after_s)
-        calls = tools.calls
-        seen = watch.stop()
-        if tools.calls > limits.tool_calls:
-            harm.append(f"{tools.calls} tool calls reached the host; the limit is {limits.tool_calls}")
-        harm += self._surroundings.touched()
-        strangers = self._surroundings.strangers()
+        await ways.settle()
+        carried.calls = carried.tools.calls
+        carried.harm += self.surroundings.touched()
+        strangers = self.surroundings.strangers(self._adapter.generations)
         if "seccomp" not in case.without:  # else the right to start one is what was taken for granted
-            harm += strangers
+            carried.harm += strangers
         if case.look:
-            harm += look(case.look)  # the loop stands still meanwhile: what happens, the supervisor has not done
-        if neighbour is not None:
-            harm += await neighbour.harm()
+            # The loop stands still meanwhile: what happens, the supervisor has not done.
+            carried.harm += look(case.look)
         if "raised:HARDENING_UNAVAILABLE" not in case.outcome:  # else there is no worker that could serve anybody
-            harm += await self._next_run()
-        if tools.calls != calls:
-            harm.append(f"{tools.calls - calls} tool calls were made after the end")
-        observed = Observation(ends, handle, "\n".join(tools.arguments), tools.breaches, harm, seen)
-        return judge(case, limits, self._surroundings.secret, observed)
+            # The neighbour still has its worker: where there are two, this run has the attack's.
+            carried.harm += await self._next_run()
+        return carried
 
     async def _next_run(self) -> list[str]:
         """Whoever comes next gets a right answer from a clean realm."""
@@ -238,7 +273,7 @@ class Runner:
 
 
 class LeftBehind(AssertionError):
-    """The executor was closed, and something of it is still there."""
+    """Executors were closed, and something of them is still there."""
 
 
 @contextlib.asynccontextmanager
@@ -252,20 +287,22 @@ async def opened(adapter: Adapter, **options: Any) -> AsyncIterator[Runner]:
     Raises:
         LeftBehind: it has left descriptors or processes to this process.
     """
-    async with Surroundings() as surroundings:
+    async with opened_side_by_side([adapter], **options) as (runner,):
+        yield runner
+
+
+@contextlib.asynccontextmanager
+async def opened_side_by_side(adapters: Iterable[Adapter], **options: Any) -> AsyncIterator[list[Runner]]:
+    """As ``opened``, for several at once, each with surroundings of its own."""
+    async with contextlib.AsyncExitStack() as places:
+        surroundings = [(adapter, await places.enter_async_context(Surroundings())) for adapter in adapters]
         before = descriptors()
-        processes = len(descendants())
-        await adapter.open()
-        try:
-            yield Runner(adapter, surroundings, **options)
-        finally:
-            await adapter.close()
-        left = await settle(before, processes)
+        children = own_children()
+        async with contextlib.AsyncExitStack() as executors:
+            for adapter, _ in surroundings:
+                executors.push_async_callback(adapter.close)
+                await adapter.open()
+            yield [Runner(adapter, place, **options) for adapter, place in surroundings]
+        left = await settle(before, children)
         if left:
             raise LeftBehind(left)
-
-
-async def run(adapter: Adapter, cases: Iterable[Case]) -> list[Verdict]:
-    """Run ``cases`` against an executor that is not open yet."""
-    async with opened(adapter) as runner:
-        return [await runner.run(case) for case in cases]

@@ -17,17 +17,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
-VARIABLE = "ADVERSARIAL_SECRET"
+from .ways_out import WaysOut
+
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_SAMPLE_S = 0.02
 _NOBODY = 65534
 _CAPABILITY_VERSION = 0x2008_0522
 _PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_CHILD_SUBREAPER = 36
 _SHM_BYTES = 4096
 _IPC_CREAT = 0o1000
 _IPC_RMID = 0
 _SETTLE_S = 10.0
-_ORPHAN_S = 3.0
+_MANY_THREADS = 128
+_ORPHAN_S = 1.0
+
+
+#: Children of this process that are watched by nobody here, with all that they start.
+SOMEBODY_ELSES: set[int] = set()
 
 
 class Process(NamedTuple):
@@ -57,16 +63,38 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def descendants() -> list[Process]:
-    """Every living process that this one brought into the world, zombies left out."""
+    """Every living process that this one brought into the world, zombies and ``SOMEBODY_ELSES`` left out."""
     found: list[Process] = []
     queue = [os.getpid()]
     while queue:
         for pid in _children(queue.pop()):
+            if pid in SOMEBODY_ELSES:
+                continue
             process = _process(pid)
             if process is not None and process.state not in "ZX":
                 found.append(process)
                 queue.append(pid)
     return found
+
+
+def _bury() -> None:
+    """Take notice of the end of processes that came to this one when they had lost their parent.
+
+    Those have sessions of executors, which have all been closed by now; its own are somebody else's to wait for.
+    """
+    own = os.getsid(0)
+    for pid in _children(os.getpid()):
+        process = _process(pid)
+        if process is not None and process.state == "Z" and process.session != own:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+def workers() -> list[int]:
+    """The workers of every executor of this process: the children of its own children."""
+    processes = descendants()
+    direct = {process.pid for process in processes if process.parent == os.getpid()}
+    return [process.pid for process in processes if process.parent in direct]
 
 
 def _resident_mb(pid: int) -> float:
@@ -86,9 +114,14 @@ class Seen(NamedTuple):
 
 
 class Watch:
-    """Samples memory while an attack goes on, in a thread: the event loop may be what is attacked."""
+    """Samples memory while an attack goes on, in a thread: the event loop may be what is attacked.
 
-    def __init__(self) -> None:
+    Args:
+        every_s: seconds between two samples. Each is a look at every process.
+    """
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
         self._over = threading.Event()
         self._host_mb = self._before_mb = _resident_mb(os.getpid())
         self._worker_mb = 0.0
@@ -98,7 +131,7 @@ class Watch:
         self._thread.start()
 
     def _sample(self) -> None:
-        while not self._over.wait(_SAMPLE_S):
+        while not self._over.wait(self._every_s):
             self._host_mb = max(self._host_mb, _resident_mb(os.getpid()))
             for process in descendants():
                 self._worker_mb = max(self._worker_mb, _resident_mb(process.pid))
@@ -119,12 +152,20 @@ class Surroundings:
     def __init__(self) -> None:
         self.secret = f"secret-{secrets.token_hex(16)}"
         self.reached: list[str] = []
+        self._variable = f"ADVERSARIAL_SECRET_{secrets.token_hex(4)}"
         self._stack = contextlib.ExitStack()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
+        self._ways: WaysOut | None = None
         self._sockets: list[asyncio.BaseTransport] = []
         self._decoy: subprocess.Popen[bytes] | None = None
         self._directory = Path()
         self._env: dict[str, object] = {}
+
+    @property
+    def ways(self) -> WaysOut:
+        """The ways to the network that a host may open."""
+        assert self._ways is not None
+        return self._ways
 
     @property
     def env(self) -> dict[str, object]:
@@ -137,16 +178,29 @@ class Surroundings:
         directory.chmod(0o777)  # whoever the worker is, nothing but its jail keeps it out
         (directory / "secret").write_text(self.secret)
         (directory / "secret").chmod(0o666)
-        os.environ[VARIABLE] = self.secret
-        self._stack.callback(os.environ.pop, VARIABLE, None)
+        os.environ[self._variable] = self.secret
+        self._stack.callback(os.environ.pop, self._variable, None)
         self._decoy = subprocess.Popen(["sleep", "600"], user=_NOBODY if os.getuid() == 0 else None)
         return directory
 
+    def _adopt(self) -> None:
+        """Whoever loses its parent comes to this process, where it is seen, and not to the machine's first one."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+        self._stack.callback(libc.prctl, _PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        self._stack.callback(_bury)
+
     async def __aenter__(self) -> Self:
+        self._adopt()
         directory = self._directory = self._lay_out()
         loop = asyncio.get_running_loop()
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        host, port = self._server.sockets[0].getsockname()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()
+        self._servers = [server]
+        with contextlib.suppress(OSError):  # a machine without IPv6 has no such way in
+            self._servers.append(await asyncio.start_server(self._connected, "::1", port))
+        self._ways = await WaysOut(port, self.reached).__aenter__()
         transport, _ = await loop.create_datagram_endpoint(lambda: _Ear(self.reached), local_addr=(host, port))
         abstract = f"\0{self.secret[:20]}"
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -161,16 +215,18 @@ class Surroundings:
             "pid": os.getpid(),
             "decoy": self._decoy.pid if self._decoy else 0,
             "shm": self._share(),
-            "variable": VARIABLE,
+            "variable": self._variable,
         }
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for transport in self._sockets:
             transport.close()
-        if self._server is not None:
-            self._server.close()
-            await self._server.wait_closed()
+        if self._ways is not None:
+            await self._ways.__aexit__()
+        for server in self._servers:
+            server.close()
+            await server.wait_closed()
         await asyncio.sleep(0)  # transports close their sockets in the loop's next turn
         if self._decoy is not None:
             self._decoy.kill()
@@ -179,6 +235,8 @@ class Surroundings:
 
     async def _connected(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reached.append("a TCP connection")
+        body = self.secret.encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
         writer.close()
         with contextlib.suppress(OSError):
             await writer.wait_closed()
@@ -214,14 +272,17 @@ class Surroundings:
             self._decoy = None
         return found
 
-    def strangers(self) -> list[str]:
-        """End every process that is neither the host's own, nor an executor's parent of workers, nor a worker."""
+    def strangers(self, generations: int) -> list[str]:
+        """End every process that is neither the host's own nor an executor's, of which there are ``generations``."""
         processes = descendants()
-        direct = {process.pid for process in processes if process.parent == os.getpid()}
-        workers = {process.pid for process in processes if process.parent in direct}
+        # What came here when it lost its parent is in the session of a worker, or in that of a worker's parent.
+        at_home = {process.pid: (process.pid, os.getsid(0)) for process in processes if process.parent == os.getpid()}
+        known = {process.pid for process in processes if process.session in at_home.get(process.pid, ())}
+        for _ in range(1, generations):
+            known |= {process.pid for process in processes if process.parent in known}
         found: list[str] = []
         for process in processes:
-            if process.pid not in direct and process.pid not in workers:
+            if process.pid not in known:
                 found.append(f"process {process.pid} was started by {process.parent}")
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGKILL)
@@ -256,6 +317,12 @@ def _own(pid: int, name: str) -> bool:
     return Path(f"/proc/{pid}/{name}").read_bytes() != Path(f"/proc/self/{name}").read_bytes()
 
 
+def _is_root_by_another_name() -> bool:
+    """This host's user is the machine's root outside its user namespace. The kernel counts no threads of his."""
+    first, outside, *_ = Path("/proc/self/uid_map").read_text().split()
+    return os.getuid() != 0 and (int(first), int(outside)) == (os.getuid(), 0)
+
+
 def _look_at(pid: int, what: str) -> object:
     process = _process(pid)
     assert process is not None
@@ -276,6 +343,8 @@ def _look_at(pid: int, what: str) -> object:
             return _status(pid)["NoNewPrivs"] == "1"
         case "seccomp":
             return int(_status(pid)["Seccomp"])
+        case "many_threads":
+            return int(_status(pid)["Threads"]) > _MANY_THREADS and not _is_root_by_another_name()
         case "readable_by_a_neighbour":
             return _readable_by_a_neighbour(pid)
         case "own_users":
@@ -326,13 +395,10 @@ def _dies_with_its_parent(worker: Process) -> bool:
 
 def look(expected: dict[str, object]) -> list[str]:
     """Look at every worker, and say what is not as expected."""
-    processes = descendants()
-    direct = {process.pid for process in processes if process.parent == os.getpid()}
-    workers = [process.pid for process in processes if process.parent in direct]
-    if not workers:
+    if not (pids := workers()):
         return ["there is no worker to look at"]
     found: list[str] = []
-    for pid in workers:
+    for pid in pids:
         for what, wanted in expected.items():
             seen = _look_at(pid, what)
             if seen != wanted:
@@ -345,10 +411,20 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-async def settle(wanted: int, processes: int) -> str:
-    """Wait until this process has no more descriptors and descendants than it had; otherwise, what there is."""
+def own_children() -> frozenset[int]:
+    """The processes that this one has started, or that came to it."""
+    return frozenset(process.pid for process in descendants() if process.parent == os.getpid())
+
+
+async def settle(wanted: int, before: frozenset[int]) -> str:
+    """Wait until this process is as it was; otherwise, what there is.
+
+    Args:
+        wanted: descriptors that it had.
+        before: its children; what they have below them is theirs.
+    """
     until = time.monotonic() + _SETTLE_S
-    while (count := descriptors()) > wanted or len(descendants()) > processes:
+    while (count := descriptors()) > wanted or own_children() - before:
         if time.monotonic() > until:
             return f"the host has {count} descriptors and had {wanted}; its processes are {descendants()}"
         await asyncio.sleep(0.02)

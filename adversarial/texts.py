@@ -8,6 +8,7 @@ from typing import cast
 import msgspec
 
 _MAX_CHARS = 4_000_000
+_MAX_OBJECTS = 30_000
 
 
 def texts_of(value: object) -> str:
@@ -16,7 +17,7 @@ def texts_of(value: object) -> str:
     room = _MAX_CHARS
     seen: set[int] = set()
     queue: list[object] = [value]
-    while queue and room > 0:
+    while queue and room > 0 and len(seen) < _MAX_OBJECTS:
         item = queue.pop()
         if isinstance(item, bytes | bytearray):
             item = item[:room].decode("latin-1")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dataclasses
 import itertools
 import json
 from collections.abc import Mapping
@@ -11,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from codemode_executor import Connector, IsolateExecutor, Limits, Provider
+from codemode_executor import AllowList, Connector, IsolateExecutor, Limits, Provider
 from codemode_executor.limits import MIB
 
 from .adapter import Attack, Ended, IsolateAdapter
@@ -20,15 +22,18 @@ _HOST = Path(__file__).with_name("weak_vm.mjs")
 _LINE_BYTES = 64 * MIB
 # Nothing that an attack of the corpus needs; each of these executors is in the hands of the test that made it.
 _WIDE = Limits(timeout_s=120, memory_mb=2048, log_bytes=64 * MIB, log_lines=1_000_000, tool_calls=1_000_000)
+_GREED_BYTES = 300 * MIB
+
+
+def engine() -> IsolateExecutor:
+    """What those of them that are no other executor are made around."""
+    return IsolateExecutor(limits=_WIDE, min_workers=1, max_workers=3, allow_overcommit=True)
 
 
 class LooseAdapter(IsolateAdapter):
     """The engine, which is not told of any bound."""
 
     name = "an engine without bounds"
-
-    def __init__(self) -> None:
-        super().__init__(lambda: IsolateExecutor(limits=_WIDE, min_workers=1, max_workers=3, allow_overcommit=True))
 
     async def execute(self, attack: Attack) -> Ended:
         """With the executor's own, wide bounds."""
@@ -39,9 +44,6 @@ class TalkativeAdapter(IsolateAdapter):
     """The engine, whose host passes on what no text should hold, and repeats every line of logs."""
 
     name = "an engine whose texts are not clean"
-
-    def __init__(self) -> None:
-        super().__init__(lambda: IsolateExecutor(limits=_WIDE, min_workers=1, max_workers=3, allow_overcommit=True))
 
     async def execute(self, attack: Attack) -> Ended:
         """With a broken text where there is one."""
@@ -54,9 +56,6 @@ class RecursiveAdapter(IsolateAdapter):
     """The engine, whose host first looks at a program as deeply as it nests."""
 
     name = "an engine whose host recurses"
-
-    def __init__(self) -> None:
-        super().__init__(lambda: IsolateExecutor(limits=_WIDE, min_workers=1, max_workers=3, allow_overcommit=True))
 
     async def execute(self, attack: Attack) -> Ended:
         """If the brackets let it."""
@@ -76,23 +75,39 @@ class GreedyAdapter(IsolateAdapter):
 
     name = "an engine whose host has no measure"
 
-    def __init__(self) -> None:
-        super().__init__(lambda: IsolateExecutor(limits=_WIDE, min_workers=1, max_workers=3, allow_overcommit=True))
+    def __init__(self, executor: IsolateExecutor) -> None:
+        super().__init__(executor)
         self._kept: list[bytearray] = []
 
     async def execute(self, attack: Attack) -> Ended:
-        """With a great deal of memory."""
+        """With a great deal of memory, for whatever is more than nothing."""
         ended = await super().execute(attack)
-        self._kept.append(bytearray(b"x") * (800 * MIB))
+        if not attack.env:
+            return ended
+        self._kept.append(bytearray(b"x") * _GREED_BYTES)
         await asyncio.sleep(0.1)
         self._kept.clear()
         return ended
+
+
+class TrustingAdapter(IsolateAdapter):
+    """The engine, whose host lets every name and every origin lead to its own machine."""
+
+    name = "an engine whose list opens loopback"
+
+    async def execute(self, attack: Attack) -> Ended:
+        """With a list that is too wide."""
+        if isinstance(attack.outbound, AllowList):
+            too_wide = dataclasses.replace(attack.outbound, allow_private=["127.0.0.0/8"])
+            attack = msgspec.structs.replace(attack, outbound=too_wide)
+        return await super().execute(attack)
 
 
 class VmAdapter:
     """Programs in ``node:vm``, in one context and one process, with the host's own functions handed in."""
 
     name = "node:vm"
+    generations = 1
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
@@ -124,9 +139,14 @@ class VmAdapter:
         return await future
 
     async def close(self) -> None:
-        """Kill its process."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        """Kill its process, and close what led to it: a pipe that waits to be closed outlives the loop otherwise."""
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                await self._process.stdin.wait_closed()
+            if self._process.returncode is None:
+                self._process.kill()
             await self._process.wait()
         if self._reading is not None:
             await self._reading

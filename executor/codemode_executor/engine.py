@@ -17,11 +17,12 @@ import weakref
 from collections.abc import AsyncGenerator, Mapping
 
 from .contract import EngineReport
+from .ending import Ending
 from .errors import ExecutorClosed, RetainedLimit
 from .pool import Pool, PoolSettings
 from .process import WorkerProcess
 from .request import Request
-from .run import Ending, HostRun, NotAccepted
+from .run import HostRun, NotAccepted
 from .tool_threads import ToolThreads
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
@@ -211,4 +212,5 @@ def _after_fork_in_child() -> None:
     _engines.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+if hasattr(os, "register_at_fork"):  # Windows forks nothing, and is refused where workers would start
+    os.register_at_fork(after_in_child=_after_fork_in_child)

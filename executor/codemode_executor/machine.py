@@ -51,7 +51,7 @@ def check(max_workers: int, memory_mb: int, memory: int | None) -> None:
 def _physical() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):
+    except (AttributeError, ValueError, OSError):  # the first of them on Windows
         return None
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import os
-import resource
 
-_PAGE = resource.getpagesize()
-_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = mmap.PAGESIZE
 
 
 def resident_bytes(pid: int) -> int | None:
@@ -24,6 +23,6 @@ def processor_seconds(pid: int) -> float | None:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # The name stands in brackets and may hold anything; the numbers follow the last one.
             fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, IndexError, ValueError):
         return None

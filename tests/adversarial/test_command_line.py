@@ -1,4 +1,4 @@
-"""What a program can do to whoever runs it from a terminal."""
+"""What a program can do to whoever runs it from a terminal; and the command that attacks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 MEMORY_BYTES = 2 << 30
 
@@ -42,3 +44,41 @@ def test_a_result_that_is_shared_in_itself_does_not_fill_the_memory(tmp_path: Pa
     assert b"MemoryError" not in ended.stderr
     assert b"Traceback" not in ended.stderr
     assert ended.returncode in (0, 1)
+
+
+def attack(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "adversarial", *arguments],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_a_part_of_the_corpus_is_carried_out_by_its_ids() -> None:
+    ended = attack("realm-constructor-of-this", "native-is-seen-from-outside-nice")
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert [line.split() for line in ended.stdout.splitlines()] == [
+        ["realm", "1", "of", "1", "held"],
+        ["native", "1", "of", "1", "held"],
+    ]
+
+
+def test_the_table_of_layers_is_shown() -> None:
+    ended = attack("--layers", "native-is-seen-from-outside-nice")
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    table = {line.split()[0]: line.split()[1:] for line in ended.stdout.splitlines()}
+    assert table["priority"] == ["native-is-seen-from-outside-nice"]
+    assert table["seccomp"] == ["-"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["no-such-case"], "no case has an id with no-such-case in it"), (["--url", "ws://x"], "belong together")],
+)
+def test_what_cannot_be_attacked_is_an_error_of_its_own(arguments: list[str], says: str) -> None:
+    ended = attack(*arguments)
+    assert ended.returncode == 2
+    assert says in ended.stderr

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from adversarial.cases import load
 from adversarial.native import run_native, what_each_layer_stops
+from adversarial.ordinary import OrdinaryRun
 
 from codemode_executor.jail.layers import LAYERS
 
-ROOT = Path(__file__).parents[2]
-ORDINARY = 1000
-#: What the host's own user has a part in. How a supervisor takes broken messages, it has not.
-ON_THE_JAIL = [
-    f"native-{case}" for case in ("reads", "looks", "writes-files", "connects", "sends-datagrams", "speaks-to")
-]
-ON_THE_JAIL += [f"native-{case}" for case in ("ends", "forks", "starts", "is-", "makes", "has", "takes-memory-bit")]
-ON_THE_JAIL += ["realm-constructor", "memory-random"]
 NATIVE = [case for case in load() if case.kind == "native"]
 
 
@@ -48,36 +37,12 @@ async def test_no_layer_is_there_for_nothing(capsys: pytest.CaptureFixture[str])
     assert all(wanted.values()), "a layer that no case attacks"
 
 
-_CLONE_NEWUSER = 0x1000_0000
-
-
-def _become_ordinary() -> None:
-    """In the child, before the program is loaded: a user without privileges who may read what is root's.
-
-    The interpreter of a development machine often stands where no other user can reach it.
-    """
-    uid, gid = os.getuid(), os.getgid()
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_CLONE_NEWUSER) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{ORDINARY} {uid} 1")
-    Path("/proc/self/gid_map").write_text(f"{ORDINARY} {gid} 1")
-
-
+@pytest.mark.timeout(300)
 @pytest.mark.skipif(os.getuid() != 0, reason="this run is an ordinary user's: all the other tests here are that test")
-def test_an_ordinary_users_workers_are_as_tight() -> None:
-    """The same attacks on a host without any privilege."""
-    program = (
-        "import os, runpy, sys; assert os.getuid() != 0; sys.argv[0] = 'adversarial'; runpy.run_module('adversarial')"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program, *ON_THE_JAIL],
-        cwd=ROOT,
-        preexec_fn=_become_ordinary,
-        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+def test_an_ordinary_users_host_withstands_all_of_it(ordinary_run: OrdinaryRun | None) -> None:
+    """Every case, with a host that has no privilege. It was begun when the first test asked for it."""
+    assert ordinary_run is not None
+    ended = ordinary_run.wait(280)
+    assert ended.status == 0, ended.said[-4000:]
+    counts = [line.split() for line in ended.said.splitlines() if line.endswith(" held")]
+    assert sum(int(words[1]) for words in counts) == len(load())

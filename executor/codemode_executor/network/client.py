@@ -80,6 +80,17 @@ class Connection:
             and time.monotonic() - self._idle_since < _MAX_IDLE_S
         )
 
+    async def spoke(self) -> bool:
+        """While it waited, something came that nobody had asked for: it would be taken for the next answer."""
+        try:
+            async with asyncio.timeout(0):
+                await self._reader.read(1)
+        except TimeoutError:
+            return False
+        except ConnectionError:
+            return True
+        return True
+
     def close(self) -> None:
         """At once: nothing that is still to be said matters to anybody."""
         self._writer.transport.abort()
@@ -116,7 +127,8 @@ class Connection:
         finally:
             sender.cancel()
             await asyncio.gather(sender, return_exceptions=True)
-        if self._machine.our_state is h11.DONE and self._machine.their_state is h11.DONE:
+        done = self._machine.our_state is h11.DONE and self._machine.their_state is h11.DONE
+        if done and not self._machine.trailing_data[0]:  # else a second response lies behind the first
             self._machine.start_next_cycle()
             self._idle_since = time.monotonic()
         return answer
@@ -147,6 +159,9 @@ class Connection:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers]
         if not 200 <= status <= 599:
             raise OutboundFailed("protocol", f"{self.origin} answered with the status {status}")
+        if {"content-length", "transfer-encoding"} <= {name for name, _ in headers}:
+            # Whoever is between here and there may take the other one for the body's length.
+            raise OutboundFailed("protocol", f"{self.origin} answered with a length and in chunks as well")
         decoding = Decoding([value for name, value in headers if name == "content-encoding"], intake.count_decoded)
         body = bytearray()
         while isinstance(event := await self._next(intake), h11.Data):

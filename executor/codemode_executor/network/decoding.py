@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 from .errors import OutboundFailed
 
+# It has no types.
+_brotli: Any = importlib.import_module("brotli")
+
 #: What comes out of a decoder at a time; bytes.
 PIECE = 64 * 1024
 #: Most encodings that are applied to one body.
@@ -86,8 +89,8 @@ class _Deflate:
 
 
 class _Brotli:
-    def __init__(self, module: Any) -> None:
-        self._stream = module.Decompressor()
+    def __init__(self) -> None:
+        self._stream = _brotli.Decompressor()
         self._fed = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -105,21 +108,11 @@ class _Brotli:
         return bool(self._stream.is_finished()) or not self._fed
 
 
-def _load_brotli() -> Any:
-    try:
-        return importlib.import_module("brotli")
-    except ImportError:
-        return None
-
-
-_BROTLI = _load_brotli()
-_MAKERS: dict[str, Callable[[], Decoder]] = {"gzip": _Gzip, "x-gzip": _Gzip, "deflate": _Deflate}
-if _BROTLI is not None:
-    _MAKERS["br"] = lambda: _Brotli(_BROTLI)
-_ERRORS: tuple[type[Exception], ...] = (zlib.error, *(() if _BROTLI is None else (_BROTLI.error,)))
+_MAKERS: dict[str, Callable[[], Decoder]] = {"gzip": _Gzip, "x-gzip": _Gzip, "deflate": _Deflate, "br": _Brotli}
+_ERRORS: tuple[type[Exception], ...] = (zlib.error, _brotli.error)
 
 #: What a request says that it takes, unless the program says otherwise.
-ACCEPTED = "gzip, deflate, br" if "br" in _MAKERS else "gzip, deflate"
+ACCEPTED = "gzip, deflate, br"
 
 
 class Decoding:

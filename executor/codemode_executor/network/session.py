@@ -172,7 +172,7 @@ class Session:
     async def _asked(self, request: OutboundRequest, target: Target, headers: list[Header]) -> Answer:
         while True:
             self._count_request()
-            connection = self._take(target) if request.method in _IDEMPOTENT else None
+            connection = await self._take(target) if request.method in _IDEMPOTENT else None
             again = connection is not None
             if connection is None:
                 connection = await self._dial(target)
@@ -208,13 +208,25 @@ class Session:
         if self._reports == 0:
             _log.warning("outbound: further failures of this run are not logged")
 
-    def _take(self, target: Target) -> Connection | None:
+    async def _take(self, target: Target) -> Connection | None:
         """A connection of this run that waits. It leads to an address that was judged when it was made."""
+        while connection := self._idle_one(target):
+            self._idle.remove(connection)
+            kept = False
+            try:
+                kept = not await connection.spoke() and connection.reusable
+                if kept:
+                    return connection
+            finally:
+                if not kept:
+                    self._drop(connection)
+        return None
+
+    def _idle_one(self, target: Target) -> Connection | None:
         for connection in list(self._idle):
             if not connection.reusable:
                 self._drop(connection)
             elif connection.origin == target.origin:
-                self._idle.remove(connection)
                 return connection
         return None
 
