@@ -13,7 +13,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-BUNDLES = ("harness.js", "reader.js", "typescript.js")
+BUNDLES = ("harness.js", "reader.js", "rehearsal.js", "typescript.js")
 BINARIES = ("typescript.wasm",)
 ASSETS = Path("executor/codemode_executor/worker/assets")
 GUEST = Path("executor/guest")

@@ -185,6 +185,21 @@ async def test_functions_of_the_environment(executor: IsolateExecutor) -> None:
     assert seen == [("select", datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC), None)]
 
 
+async def test_two_functions_of_the_environment_are_never_taken_for_each_other(executor: IsolateExecutor) -> None:
+    """A path tells the host which one is called: a name with a dot in it may look like a path."""
+
+    async def one() -> str:
+        return "one"
+
+    async def two() -> str:
+        return "two"
+
+    with pytest.raises(BadRequest, match=r"two functions with the path 'a\.f'"):
+        await executor.execute("async () => this.env['a.f']()", env={"a.f": one, "a": {"f": two}})
+    outcome = await executor.execute("async () => [await this.env['a.f'](), 1]", env={"a.f": one, "a": {"g": two}})
+    assert outcome.result == ["one", 1]
+
+
 async def test_a_failing_function_of_the_environment(executor: IsolateExecutor) -> None:
     def fail() -> None:
         raise LookupError("gone")

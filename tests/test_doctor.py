@@ -39,6 +39,7 @@ def test_every_layer_and_every_case_is_listed() -> None:
     for case in CASES:
         assert f" {case.name}: " in done.stdout
     assert "days ago: what was fixed since is not in it" in done.stdout
+    assert "Isolates begin with a snapshot\n" in done.stdout
 
 
 def test_the_report_as_data() -> None:
@@ -124,3 +125,8 @@ def test_the_pinned_engine_has_a_date() -> None:
     # An upgrade of the library brings another line of V8: look up when it became stable, and add it.
     assert SUPPORTED_VERSION == "0.14.1"
     assert list(STABLE_SINCE) == ["14.4"]
+
+
+def test_isolates_without_snapshots_are_told_with_the_reason() -> None:
+    report = msgspec.structs.replace(REPORT, without_snapshots="the library does not export it")
+    assert "Isolates are slow to make: the library does not export it" in command._describe(report, (), True)

@@ -431,6 +431,7 @@ async def test_a_zygote_that_cannot_start_stops_the_pool_with_its_reason(
             stats = executor.stats()
             assert stats is not None
             tried = stats.zygotes_started
+            assert "no engine on this machine" in stats.broken
             await asyncio.sleep(0.5)
             stats = executor.stats()
             assert stats is not None
@@ -441,6 +442,9 @@ async def test_a_zygote_that_cannot_start_stops_the_pool_with_its_reason(
             assert stats is not None
             assert stats.zygotes_started > tried
         await works(executor, 4)
+        stats = executor.stats()
+        assert stats is not None
+        assert stats.broken == ""
 
 
 async def test_no_interpreter_to_start(monkeypatch: pytest.MonkeyPatch, hardening: Hardening) -> None:

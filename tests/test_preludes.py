@@ -50,11 +50,29 @@ async def test_a_prelude_brings_the_platform_that_it_names(executor: IsolateExec
     [
         ("throw new TypeError('no')", "no"),
         ("await null; throw new TypeError('later')", "later"),
+        ("throw 'text'", "text"),
     ],
 )
 async def test_a_prelude_that_throws_fails_the_run(executor: IsolateExecutor, prelude: str, error: str) -> None:
     outcome = await executor.execute("async () => 1", providers=[step(prelude)])
-    assert (outcome.result, outcome.error) == (None, error)
+    assert (outcome.result, outcome.error) == (None, f'the prelude of "t" failed: {error}')
+
+
+async def test_the_prelude_that_failed_is_named_and_only_that(executor: IsolateExecutor) -> None:
+    providers = [
+        step("const one = 1", "a"),
+        step("const fail = () => { throw new Error('no') }", "b"),
+        step("fail()", "c"),
+    ]
+    outcome = await executor.execute("async () => one", providers=providers)
+    assert outcome.error == 'the prelude of "c" failed: no'
+    outcome = await executor.execute("async () => fail()", providers=providers[:2])
+    assert outcome.error == "no"
+    # Nothing of how that is known is left for the program.
+    outcome = await executor.execute(
+        "async () => [typeof arguments, Reflect.ownKeys(arguments).length]", providers=providers[:2]
+    )
+    assert outcome.result == ["object", 3]
 
 
 @pytest.mark.parametrize(

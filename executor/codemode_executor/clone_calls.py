@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import cast
 
-from .contract import Connector, ConnectorCall, Dispatch, RawDispatch, Tool
+from .contract import Connector, ConnectorCall, Dispatch, Tool
 from .errors import BadRequest
 from .threads import beside_loop
 from .tool_failure import ToolFailure, failure_of, read_answer
@@ -21,7 +21,6 @@ ENV = "this.env"
 #: The provider of requests to the network.
 OUTBOUND = "this.outbound"
 
-_FORM = re.compile(rb"[012]")
 _CLONE_TEXT = re.compile(rb'"[012]')
 _SHOWN_NAME = 256
 
@@ -35,7 +34,8 @@ class CloneCalls:
     threads, share: for plain functions.
     functions: what a program may call through ``this.env``, by path; ``None`` for one that ``dispatch`` serves.
     outbound: serves requests to the network; ``None`` where ``dispatch`` does, if anybody does.
-    raw: serves all that ``dispatch`` would.
+    served_elsewhere: whoever takes the run's calls serves all that only has a name.
+    services: paths in ``this.env`` under which a program may call any member; all of them are served elsewhere.
     """
 
     def __init__(
@@ -45,13 +45,15 @@ class CloneCalls:
         share: asyncio.Semaphore,
         functions: Mapping[str, Tool | None],
         outbound: Outbound | None,
-        raw: RawDispatch | None,
+        served_elsewhere: bool,
+        services: Collection[str] = (),
     ) -> None:
         self._dispatch = dispatch
-        self._raw = raw
+        self._served_elsewhere = served_elsewhere
         self._threads = threads
         self._share = share
         self._functions = dict(functions)
+        self._services = tuple(f"{path}." for path in services)
         self._outbound = outbound
         self._connectors: dict[str, ConnectorCall | None] = {}
 
@@ -59,14 +61,14 @@ class CloneCalls:
         return provider in (ENV, OUTBOUND) or provider in self._connectors
 
     def __bool__(self) -> bool:
-        return bool(self._connectors or self._functions)
+        return bool(self._connectors or self._functions or self._services)
 
     def add(self, connector: Connector) -> None:
         """Raises:
         BadRequest: nobody serves it.
         """
         if connector.call is None:
-            if self._dispatch is None and self._raw is None:
+            if self._dispatch is None and not self._served_elsewhere:
                 raise BadRequest(
                     f"Connector {connector.name!r} has no call; pass dispatch= to serve it, or give a callable"
                 )
@@ -74,14 +76,22 @@ class CloneCalls:
             raise BadRequest(f"Connector {connector.name!r}: call is not callable: {connector.call!r}")
         self._connectors[connector.name] = connector.call
 
+    def check(self, provider: str, method: str, args: bytes) -> None:
+        """Raises:
+        ToolFailure: nobody serves the call, or its argument has no form.
+        """
+        if not args[:1].isdigit():
+            raise ToolFailure(f"the argument of {provider}.{method} has no form")
+        if provider == ENV and method not in self._functions and not method.startswith(self._services):
+            raise ToolFailure(_no_method(method))
+
     async def call(self, provider: str, method: str, args: bytes) -> bytes:
         """Serve one call: a JSON string of the digit of a form and text.
 
         Raises:
             ToolFailure: it failed, or nobody serves it.
         """
-        if not args[:1].isdigit():
-            raise ToolFailure(f"the argument of {provider}.{method} has no form")
+        self.check(provider, method, args)
         try:
             target = self._target(provider, method)
             if target is None:
@@ -102,7 +112,7 @@ class CloneCalls:
             return self._outbound
         if provider == ENV:
             if method not in self._functions:
-                raise ToolFailure(f'The RPC receiver does not implement the method "{method[:_SHOWN_NAME]}".')
+                raise ToolFailure(_no_method(method))
             function = self._functions[method]
             if function is None:
                 return None
@@ -113,11 +123,6 @@ class CloneCalls:
         return lambda argument: self._threads.invoke(call, [method, argument], self._share)
 
     async def _by_dispatch(self, provider: str, method: str, args: bytes) -> bytes:
-        if self._raw is not None:
-            raw = await self._raw(provider, method, args)
-            if raw is None or not _FORM.match(raw):
-                raise ToolFailure(f"the host must answer {provider} with form and text")
-            return encode_json(raw.decode("utf-8", "surrogatepass"))
         dispatch = self._dispatch
         if dispatch is None:
             raise ToolFailure(f"nobody serves {provider}.{method[:_SHOWN_NAME]}")
@@ -125,3 +130,7 @@ class CloneCalls:
         if answer is None or not _CLONE_TEXT.match(answer):
             raise ToolFailure(f"dispatch must answer {provider} with a string of form and text")
         return answer
+
+
+def _no_method(method: str) -> str:
+    return f'The RPC receiver does not implement the method "{method[:_SHOWN_NAME]}".'

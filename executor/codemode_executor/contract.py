@@ -19,11 +19,6 @@ Tool = Callable[..., Any]
 #: Serves declared tool names: ``(provider, tool, args_json) -> '{"result": …}'`` or ``'{"error": …}'``.
 Dispatch = Callable[[str, str, str], Awaitable[str]]
 
-#: As ``Dispatch``, in the bytes of the engine, for hosts that pass them on: ``(provider, name, payload)``. The payload
-#: of a tool is a JSON array, its answer JSON (``None`` for undefined); the payload and answer of a connector, of a
-#: function of ``this.env`` or of a request to the network are the digit of a form and text. Raises ``ToolFailure``.
-RawDispatch = Callable[[str, str, bytes], Awaitable["bytes | None"]]
-
 #: The bound of the run that ended it, or ``None``.
 Bound = Literal["timeout", "cpu", "memory", "tool_calls", "result"]
 
@@ -183,6 +178,7 @@ class EngineReport(msgspec.Struct, frozen=True, kw_only=True):
         v8_sandbox: V8's own heap sandbox is in force.
         jail: the layers, in the order in which they were applied.
         probes: what the worker tried from inside; ``blocked`` false is a breach.
+        without_snapshots: why isolates do not begin with V8 snapshots, which makes them slower; empty if they do.
         threads: every thread of the worker as the kernel shows it to an outsider.
     """
 
@@ -192,3 +188,4 @@ class EngineReport(msgspec.Struct, frozen=True, kw_only=True):
     jail: JailReport
     probes: list[ProbeResult]
     threads: list[ThreadStatus]
+    without_snapshots: str = ""

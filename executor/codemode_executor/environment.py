@@ -55,6 +55,8 @@ def _without_functions(value: object, path: str, functions: dict[str, Tool]) -> 
             raise BadRequest(f"env holds more than {_MAX_FUNCTIONS} functions")
         if len(path) > _MAX_PATH:
             raise BadRequest(f"env holds a function whose path is longer than {_MAX_PATH} characters: {path[:60]}…")
+        if path in functions:
+            raise BadRequest(f"env holds two functions with the path {path[:60]!r}: rename one with a dot in its name")
         functions[path] = value
         return EnvFunction(path)
     return value

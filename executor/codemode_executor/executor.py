@@ -13,6 +13,7 @@ from typing import Self, cast
 
 from . import jail, machine
 from .contract import Connector, Detail, Dispatch, EngineReport, ExecuteResult, Module, Provider
+from .ending import Ending
 from .engine import Engine
 from .environment import encode_env
 from .errors import BadRequest, ExecutorClosed, WorkerCrashed
@@ -24,7 +25,7 @@ from .outcome import error_of, usage_of
 from .pool import Isolation, PoolSettings, PoolStats
 from .request import OnLog, Request
 from .retained import Retained, decode_with_handles
-from .run import Ending, HostRun
+from .run import HostRun
 from .threads import beside_loop
 from .tools import ToolTable
 from .values import ValueRefused, decode_result
@@ -59,8 +60,9 @@ class IsolateExecutor:
         retained_idle_s: how long a retained run is kept without a call, in seconds.
         idle_s: how long a worker beyond ``min_workers`` is kept without work, in seconds.
         runs_per_worker: runs after which a worker is replaced.
-        zygote_forks, zygote_age_s: forks, and seconds, after which the process that workers are forked from is renewed,
-            and the address layout that they share with it.
+        zygote_forks: forks after which the process that workers are forked from is renewed, and the address layout that
+            they share with it.
+        zygote_age_s: seconds after which the same is done.
         tool_threads: threads for tools that are plain functions; further calls of such tools wait.
         allow_overcommit: accept ``max_workers`` times ``Limits.memory_mb`` beyond the memory there is.
 
@@ -226,7 +228,7 @@ class IsolateExecutor:
         """The string that upstream's ``normalizeCode`` makes of ``code``, or one that runs where that one cannot.
 
         Raises:
-            As ``execute``.
+            ExecutorError: as ``execute``.
         """
         engine = self.engine()
         _check_code(code, self._limits)
@@ -391,13 +393,18 @@ def _envelope(run: HostRun, ending: Ending, queue_s: float) -> ExecuteResult:
     usage = usage_of(run, ending, queue_s)
     logs = [str(line) for line in run.logs]
     if ending.kind == wire.OUTCOME_RESULT:
+        retention = run.retention
         try:
-            result = decode_with_handles(run, ending.form, ending.value)
+            if retention is None:
+                result = decode_result(ending.form, ending.value)
+            else:
+                result = decode_with_handles(retention, ending.form, ending.value)
         except ValueRefused as error:
-            run.dispose()
+            if retention is not None:
+                retention.dispose()
             message = f"the result cannot be decoded: {error}"
             return ExecuteResult(error=message, logs=logs, detail=Detail(name="Error"), usage=usage)
-        retained = Retained(run) if run.retained else None
+        retained = None if retention is None else Retained(retention)
         return ExecuteResult(result=result, logs=logs, detail=Detail(hint=ending.hint), usage=usage, retained=retained)
     detail = Detail(name=ending.name, stack=ending.stack, bound=ending.bound, hint=ending.hint)
     return ExecuteResult(error=error_of(ending), logs=logs, detail=detail, usage=usage)

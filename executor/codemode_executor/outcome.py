@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .contract import Usage
-from .run import Ending, HostRun
+from .ending import Ending
+from .run import HostRun
 from .wire import messages as wire
 
 

@@ -86,6 +86,7 @@ class PoolStats(msgspec.Struct, frozen=True, kw_only=True):
         workers_lost: processes that ended without having been told to.
         zygotes_started: zygotes, the first included.
         queue_full, queue_timeouts: runs that were refused.
+        broken: why no worker can be started, empty while they can; the next run tries again. Of now, like the first.
     """
 
     starting: int
@@ -100,6 +101,7 @@ class PoolStats(msgspec.Struct, frozen=True, kw_only=True):
     zygotes_started: int
     queue_full: int
     queue_timeouts: int
+    broken: str = ""
 
 
 @dataclass(eq=False)
@@ -225,6 +227,7 @@ class Pool:
             zygotes_started=self._zygotes.started,
             queue_full=self._queue_full,
             queue_timeouts=self._queue_timeouts,
+            broken="" if self._broken is None else str(self._broken),
         )
 
     # --- the end ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from .contract import EngineReport
 from .errors import ExecutorError, HardeningUnavailable, WorkerStartFailed
 from .usage import resident_bytes
 from .wire import messages as wire
-from .wire.framing import FrameDecoder, FrameTooLarge, encode_frame
+from .wire.framing import FrameDecoder, FrameTooLarge, frame_prefix
+from .wire.pieces import PieceWriter
 from .zygote import Exit, Forked, Zygote
 
 _READY_TIMEOUT_S = 30.0
@@ -86,6 +87,7 @@ class WorkerProcess(asyncio.Protocol):
         self._run: RunHandler | None = None
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
+        self._writer: PieceWriter | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._lost_task: asyncio.Task[None] | None = None
         self._dead = asyncio.Event()
@@ -113,10 +115,12 @@ class WorkerProcess(asyncio.Protocol):
             raise
         try:
             await self._loop.create_unix_connection(lambda: self, sock=ours)
+            self._loop.add_reader(self._forked.pidfd, self._process_ended)
             # Not `wait_for`: in Python 3.11 it may swallow a cancellation.
             async with asyncio.timeout(_READY_TIMEOUT_S):
                 ready = await asyncio.shield(self._ready)
             self._check_sealed(ready)
+            self.baseline = self._born_bytes = self._born_with()
         except BaseException as error:
             self.kill()
             if self._transport is None:
@@ -127,7 +131,6 @@ class WorkerProcess(asyncio.Protocol):
                 raise WorkerStartFailed(f"a worker was not ready within {_READY_TIMEOUT_S:g} s") from None
             raise
         self.started = True
-        self.baseline = self._born_bytes = resident_bytes(self.pid) or 0
         self._set(WorkerState.IDLE)
 
     def _check_sealed(self, ready: wire.Ready) -> None:
@@ -137,9 +140,26 @@ class WorkerProcess(asyncio.Protocol):
             process = jail.inspect_process(self.pid)
             jail.require_sealed(jail.inspect(self.pid), report, policy=self._policy, process=process)
         except (jail.JailError, OSError) as error:
-            if self._forked is None or self._forked.ended:
+            if self.ended:
                 raise WorkerStartFailed("a worker ended while it was looked at") from error
             raise HardeningUnavailable(str(error)) from error
+
+    def _born_with(self) -> int:
+        """Resident memory of a new worker. What cannot be read now could not be watched later."""
+        resident = resident_bytes(self.pid)
+        if resident is not None:
+            return resident
+        if self.ended:
+            raise WorkerStartFailed("a worker ended while it was looked at")
+        raise HardeningUnavailable(
+            f"the memory of workers cannot be watched: /proc/{self.pid}/statm cannot be read; mount /proc so that this"
+            " process can read it of others"
+        )
+
+    @property
+    def ended(self) -> bool:
+        """The process is gone, or was never there."""
+        return self._forked is None or self._forked.ended
 
     def report(self) -> EngineReport:
         """What this worker is made of. The worker must have been ready once."""
@@ -151,6 +171,7 @@ class WorkerProcess(asyncio.Protocol):
             jail=ready.jail,
             probes=ready.probes,
             threads=jail.inspect(self.pid),
+            without_snapshots=ready.without_snapshots,
         )
 
     # --- a run --------------------------------------------------------------------------------------------------------
@@ -162,23 +183,45 @@ class WorkerProcess(asyncio.Protocol):
             return
         self.state = WorkerState.BUSY
         self._run = run
-        self.send(message)
+        self.send(message, held=True)
+        self.flush()
 
-    def send(self, message: wire.ToWorker) -> None:
-        """Send a message; nothing happens if the worker is gone."""
-        frame = encode_frame(wire.encode(message))
+    def send(self, message: wire.ToWorker, *, held: bool = False) -> None:
+        """Send a message; nothing happens if the worker is gone.
+
+        Args:
+            message: to be sent at the end of this turn of the event loop.
+            held: whoever sends it calls ``flush`` in this turn.
+        """
+        head, tail = wire.encode_parts(message)
+        frame = frame_prefix(len(head) + len(tail)) + head
         self._outgoing.append(frame)
         self._outgoing_bytes += len(frame)
-        if self._outgoing_bytes > _COALESCE_BYTES:
-            self._flush()
-        elif len(self._outgoing) == 1:
-            self._loop.call_soon(self._flush)
+        if tail:
+            self.flush()
+            self._write(tail)
+        elif self._outgoing_bytes > _COALESCE_BYTES:
+            self.flush()
+        elif len(self._outgoing) == 1 and not held:
+            self._loop.call_soon(self.flush)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """What was sent in one turn of the loop leaves in one write: the worker then delivers it in one."""
         outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
-        if outgoing and self._transport is not None and self.state is not WorkerState.DEAD:
-            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+        if outgoing:
+            self._write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+
+    def _write(self, data: bytes) -> None:
+        if self._writer is None or self.state is WorkerState.DEAD:
+            return
+        self._writer.write(data)
+        if not self._writer.is_idle:
+            self._writable.clear()
+
+    @property
+    def is_writable(self) -> bool:
+        """The worker is not slow to read."""
+        return self._writable.is_set()
 
     async def writable(self) -> None:
         """Wait while the worker is slow to read. Of many that wait, each looks again after the one before has sent."""
@@ -187,7 +230,7 @@ class WorkerProcess(asyncio.Protocol):
 
     def pause(self) -> None:
         """Read nothing more from the worker until ``resume``: its program then waits."""
-        if self._transport is not None and not self._transport.is_closing():
+        if self._transport is not None and not self._transport.is_closing() and not self.ended:
             self._transport.pause_reading()
 
     def resume(self) -> None:
@@ -238,6 +281,7 @@ class WorkerProcess(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._writer = PieceWriter(self._transport)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -250,18 +294,46 @@ class WorkerProcess(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable.clear()
+        if self._writer is not None:
+            self._writer.pause()
 
     def resume_writing(self) -> None:
+        if self._writer is not None:
+            self._writer.resume()
+            if not self._writer.is_idle:
+                return
         self._writable.set()
+
+    def eof_received(self) -> None:
+        """Whoever has nothing more to say reads nothing either: what was to be sent to it holds nobody up."""
+        if self._transport is not None:
+            self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._writable.set()
+        if self._writer is not None:
+            self._writer.clear()
+            self._writer = None
         if self._run is not None and self._run.on_closed():
             self._run = None
         if self.state is not WorkerState.DEAD:
             self._set(WorkerState.LOST)
         if self._lost_task is None:
             self._lost_task = self._loop.create_task(self._lost())
+
+    def _process_ended(self) -> None:
+        """The process is gone. Where no filter keeps it from forking, a child of it may hold the socket open.
+
+        What was sent before is still read, then the socket is at its end; nobody writes to it any more.
+        """
+        self._stop_watching()
+        if self._sock is not None and self._sock.fileno() >= 0:
+            self._sock.shutdown(socket.SHUT_RD)
+        self.resume()
+
+    def _stop_watching(self) -> None:
+        if self._forked is not None and self._forked.pidfd >= 0:
+            self._loop.remove_reader(self._forked.pidfd)
 
     async def _lost(self) -> None:
         """The socket is closed: learn how the process ended, then tell."""
@@ -293,6 +365,7 @@ class WorkerProcess(asyncio.Protocol):
         run, self._run = self._run, None
         self._set(WorkerState.DEAD)
         self._dead.set()
+        self._stop_watching()
         if self._forked is not None:
             self._forked.kill()
             self._forked.close()

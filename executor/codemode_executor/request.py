@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .call_server import CallServer
 from .contract import LogLine
 from .limits import Limits
 from .tools import ToolTable
@@ -29,6 +30,7 @@ class Request:
         retain: functions in its result become handles.
         on_admitted: called once, when a worker is there and before the run is handed to it. Until then a refusal means
             that nothing has run.
+        calls: serves its calls; ``None`` where ``table`` does.
     """
 
     code: str
@@ -41,3 +43,4 @@ class Request:
     normalize: bool = False
     retain: bool = False
     on_admitted: Callable[[], None] | None = None
+    calls: CallServer | None = None

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import signal
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import Enum
 
 import msgspec
 
 from .clone_calls import OUTBOUND
-from .contract import Bound, LogLine
-from .errors import ExecutorClosed, ExecutorError, HandleCallFailed, HandleDisposed, WorkerCrashed
-from .limits import GRACE_S, MIB, Limits
+from .contract import LogLine
+from .ending import CUT_OFF, Ending, ending_of, killed_for_memory, memory_ending, ran_out_of_memory
+from .errors import ExecutorClosed, ExecutorError, WorkerCrashed
+from .limits import GRACE_S, MIB
 from .process import ProtocolError, WorkerProcess, describe_exit
 from .request import Request
-from .retained import Invocations
+from .retention import Retention
+from .run_logs import RunLogs
 from .tool_failure import ToolFailure
 from .tools import MAX_NAME
 from .usage import processor_seconds, resident_bytes
@@ -26,18 +27,14 @@ from .wire import messages as wire
 from .zygote import Exit
 
 _WATCH_S = 0.02
+#: So often in a row the watch may see nothing of a worker that lives.
+_BLIND_LOOKS = 50
 _ACCEPT_TIMEOUT_S = 5.0
-_NOTICE_BYTES = 1024
-_HINT_CHARS = 500
-_NOTHING_RETURNED = "The program returned nothing: end it with `return value`, or with an expression."
 _HELD_BYTES = 64 * MIB  # arguments of calls that tools have not answered
 _OUTCOME_CHARS = 256 * 1024
 _CPU_MAX_S = 1e9
-_NEARLY = 0.8
 _LATE_S = 0.05
 _READ_S = 0.5
-_CUT_OFF = "The process was ended with the program: log lines of its last 10 ms may be missing."
-_NOTICE = wire.LEVELS.index("notice")
 
 _log = logging.getLogger("codemode_executor")
 
@@ -52,30 +49,6 @@ class RunState(Enum):
     RUNNING = "running"
     ENDING = "ending"
     OVER = "over"
-
-
-class Ending(msgspec.Struct, frozen=True):
-    """How a run ended. ``kind`` is one of ``wire.OUTCOME_*``."""
-
-    kind: int
-    form: int = 0
-    value: bytes = b""
-    name: str = ""
-    message: str = ""
-    stack: str = ""
-    bound: Bound | None = None
-    cpu_s: float = 0.0
-    hint: str = ""
-
-
-_BOUNDS: dict[int, Bound] = {
-    wire.OUTCOME_TIMEOUT: "timeout",
-    wire.OUTCOME_MEMORY: "memory",
-    wire.OUTCOME_TOOL_CALLS: "tool_calls",
-    wire.OUTCOME_RESULT_SIZE: "result",
-}
-
-_OUT_OF_MEMORY = ("out of memory", "MemoryError", "OOM error", "Allocation failed", "Array buffer allocation failed")
 
 
 class HostRun:
@@ -97,7 +70,6 @@ class HostRun:
     ) -> None:
         self.id = run_id
         self.state = RunState.RUNNING
-        self.logs: list[LogLine] = []
         self.tool_calls = 0
         self.tool_s = 0.0
         self.bytes_out = 0
@@ -107,12 +79,12 @@ class HostRun:
         self.accepted = False
         self.ended = 0.0
         self.tasks: set[asyncio.Task[None]] = set()
-        self.retained = False
+        self.retention: Retention | None = None
         self._request = request
         self._worker = worker
         self._table = request.table
         self._limits = limits = request.limits
-        self._on_log = request.on_log
+        self._logs = RunLogs(limits, request.on_log, context)
         self._context = context
         self._loop = asyncio.get_running_loop()
         self._ending: asyncio.Future[Ending] = self._loop.create_future()
@@ -120,21 +92,19 @@ class HostRun:
         # Runs out when the worker should have taken the run, then when it should have ended it.
         self._deadline: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
-        self._open_calls: set[int] = set()
-        self._cancellable: dict[int, tuple[asyncio.Task[None], int]] = {}
+        self._blind_looks = 0
+        self._server = request.calls
+        self._open_calls: dict[int, int] = {}  # with the size of the arguments
+        self._cancellable: dict[int, asyncio.Task[None]] = {}
         self._tools_cancelled = False
         self._judged_late = False
         self._tools_since = 0.0
-        self._log_bytes = 0
-        self._log_lines = 0
         self._held_bytes = 0
+        self._held = False  # by whoever serves its calls
         # The worker's own copies of a message on its way are not the program's memory.
         self._in_transit = 2 * max(limits.argument_bytes, limits.result_bytes, limits.tool_result_bytes)
-        self._dropped = False
         self._cpu_before: float | None = None
         self._retained_idle_s = retained_idle_s
-        self._invocations: Invocations | None = None
-        self._disposed = ""
         self._over: asyncio.Future[None] = self._loop.create_future()
 
     # --- the host -----------------------------------------------------------------------------------------------------
@@ -162,6 +132,7 @@ class HostRun:
             self._table.clones,
             request.retain,
             self._table.outbound,
+            self._table.services,
         )
         self.started = time.monotonic()
         self.bytes_in += len(request.code.encode()) + sum(len(module.source) for module in request.modules)
@@ -170,6 +141,16 @@ class HostRun:
         if limits.cpu_s is not None:
             self._cpu_before = processor_seconds(self._worker.pid)
         self._worker.begin(self, message)
+
+    @property
+    def logs(self) -> list[LogLine]:
+        """What the program has logged so far."""
+        return self._logs.lines
+
+    @property
+    def retained(self) -> bool:
+        """The program has answered, and its answer holds functions that the host may call."""
+        return self.retention is not None
 
     @property
     def wall_s(self) -> float | None:
@@ -183,8 +164,8 @@ class HostRun:
             "timeout_s": (self.wall_s or 0.0) / limits.timeout_s,
             "memory_mb": self.memory_peak / (limits.memory_mb * MIB),
             "tool_calls": self.tool_calls / limits.tool_calls,
-            "log_bytes": self._log_bytes / limits.log_bytes,
-            "log_lines": self._log_lines / limits.log_lines,
+            "log_bytes": self._logs.bytes / limits.log_bytes,
+            "log_lines": self._logs.count / limits.log_lines,
             "result_bytes": result_bytes / limits.result_bytes,
         }
         return {name: max(0.0, 1.0 - part) for name, part in used.items()}
@@ -205,6 +186,8 @@ class HostRun:
         self._verdict = Ending(wire.OUTCOME_CANCELLED, message="cancelled")
         self.cancel_tools()
         self._worker.send(wire.Cancel(self.id))
+        self._held = False
+        self._worker.resume()  # its calls are not taken any more, its answer is
         self._set_deadline(GRACE_S, self._worker.kill, "cancelled")
 
     def close(self) -> None:
@@ -222,7 +205,7 @@ class HostRun:
         self.accepted = True
         if self.state is RunState.RUNNING:
             self.started = time.monotonic()
-            self._set_deadline(self._limits.timeout_s + GRACE_S, self._overdue)
+            self._set_deadline(self._limits.timeout_s + GRACE_S, self.on_overdue)
 
     def _set_deadline(self, delay_s: float, action: Callable[..., None], *args: object) -> None:
         if self._deadline is not None:
@@ -234,7 +217,7 @@ class HostRun:
 
     # --- bounds -------------------------------------------------------------------------------------------------------
 
-    def _overdue(self) -> None:
+    def on_overdue(self) -> None:
         """The worker should have ended the run by now.
 
         If this host was busy, the worker may have: what it sent is read before it is judged.
@@ -242,7 +225,7 @@ class HostRun:
         late_s = time.monotonic() - (self.started + self._limits.timeout_s + GRACE_S)
         if late_s > _LATE_S and not self._judged_late:
             self._judged_late = True
-            self._set_deadline(_READ_S, self._overdue)
+            self._set_deadline(_READ_S, self.on_overdue)
             return
         self._kill(Ending(wire.OUTCOME_TIMEOUT, message="Execution timed out", bound="timeout"))
 
@@ -252,11 +235,14 @@ class HostRun:
         if self._cpu_before is None:
             self._cpu_before = processor_seconds(pid)
         resident = resident_bytes(pid)
-        if resident is not None:
+        if resident is None:
+            self._not_watched()
+        else:
+            self._blind_looks = 0
             growth = resident - self._worker.baseline
             self.memory_peak = max(self.memory_peak, growth)
             if growth > self._limits.memory_mb * MIB + self._in_transit:
-                self._kill(_memory_ending(self._limits, growth))
+                self._kill(memory_ending(self._limits, growth))
                 return
         if self._limits.cpu_s is not None and self._cpu_before is not None:
             used = processor_seconds(pid)
@@ -264,6 +250,12 @@ class HostRun:
                 limit = self._limits.cpu_s
                 text = f"processor time limit exceeded: the limit is {limit:g} s (Limits.cpu_s)"
                 self._kill(Ending(wire.OUTCOME_TIMEOUT, message=text, bound="cpu"))
+
+    def _not_watched(self) -> None:
+        """Memory that nobody sees has no bound. A worker that has ended is heard of by its socket."""
+        self._blind_looks += 1
+        if self._blind_looks > _BLIND_LOOKS and not self._worker.ended:
+            self._worker.kill(f"/proc/{self._worker.pid}/statm cannot be read any more: its memory cannot be watched")
 
     def _kill(self, verdict: Ending) -> None:
         if self.state is RunState.OVER:
@@ -294,47 +286,31 @@ class HostRun:
             self._held_bytes += len(call.args)
             if not self._open_calls:
                 self._tools_since = time.monotonic()
-            self._open_calls.add(call.call)
-            task = self._loop.create_task(self._serve(call), context=self._context.copy())
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
-            if call.provider == OUTBOUND:
-                self._cancellable[call.call] = (task, len(call.args))
-                task.add_done_callback(lambda _, number=call.call: self._cancellable.pop(number, None))
-        if self._held_bytes > _HELD_BYTES:
+            self._open_calls[call.call] = len(call.args)
+            if self._server is None:
+                self._begin(call)
+        if self._server is not None:
+            self._server.serve(self, calls)
+        if self._is_held:
             self._worker.pause()  # until tools have taken some of it: the program waits as long
 
     def on_cancel_call(self, call: int) -> None:
         """Nobody wants the answer to this call any more."""
-        found = self._cancellable.pop(call, None)
-        if found is not None:
-            task, size = found
+        task = self._cancellable.pop(call, None)
+        if task is not None:
             task.cancel()
             # At once: the program may have made another in its place, and a task that has not begun ends unheard.
-            self._call_over(call, size)
+            self._call_over(call)
+        elif self._server is not None and call in self._open_calls:
+            self._server.cancel(call)
+            self._call_over(call)
 
     def on_logs(self, lines: list[tuple[int, str]]) -> None:
-        """The program has logged. The harness keeps the bounds; they are kept here again."""
+        """The program has logged."""
         self.on_accepted()
         if self.state is RunState.OVER:
             return
-        for level, text in lines:
-            if not 0 <= level < len(wire.LEVELS):
-                raise ProtocolError(f"a log line of the unknown level {level}")
-            if self._dropped:
-                continue
-            size = len(text.encode())
-            if level == _NOTICE and size <= _NOTICE_BYTES:
-                # The harness says that it drops the rest.
-                self._dropped = True
-                self._keep(level, text)
-                continue
-            if self._log_lines >= self._limits.log_lines or self._log_bytes + size > self._limits.log_bytes:
-                self._drop()
-                continue
-            self._log_lines += 1
-            self._log_bytes += size
-            self._keep(level, text)
+        self._logs.take(lines)
 
     def on_outcome(self, outcome: wire.Outcome) -> None:
         """The run is over, as the worker saw it."""
@@ -348,79 +324,23 @@ class HostRun:
         self.bytes_out += len(value)
         if outcome.retained and (self.retained or not self._request.retain or outcome.kind != wire.OUTCOME_RESULT):
             raise ProtocolError("a run is retained that was not to be")
-        bound = _BOUNDS.get(outcome.kind)
-        if outcome.kind == wire.OUTCOME_MEMORY:
-            ending = _memory_ending(self._limits, None, outcome.cpu_s)
-        else:
-            ending = Ending(
-                kind=outcome.kind,
-                hint=self._hint(outcome),
-                form=outcome.form,
-                value=value,
-                name=outcome.name,
-                message=outcome.message,
-                stack=outcome.stack,
-                bound=bound,
-                cpu_s=outcome.cpu_s,
-            )
+        ending = ending_of(outcome, self._limits, len(self._open_calls))
         if outcome.retained:
             self._retain(ending)
             return
-        if bound is not None:
+        if ending.bound is not None:
             self.cancel_tools()
         self._end(ending)
 
     # --- after the answer, of a run that is retained ------------------------------------------------------------------
 
     def _retain(self, ending: Ending) -> None:
-        self.retained = True
         self.ended = time.monotonic()
         if self._deadline is not None:
             self._deadline.cancel()
-        self._invocations = Invocations(self._loop, self._retained_idle_s, self._retired)
+        self.retention = Retention(self, self._worker, self._limits, self._retained_idle_s)
         if not self._ending.done():
             self._ending.set_result(ending)
-
-    @property
-    def disposed(self) -> str:
-        """Why handles are dead; empty while they are not."""
-        return self._disposed
-
-    def argument_bytes(self) -> int:
-        """Bound of a call's arguments."""
-        return self._limits.argument_bytes
-
-    async def invoke(self, handle: int, args: bytes, timeout_s: float | None) -> tuple[int, bytes]:
-        """Call a function of the program: ``(form, value)`` of its answer.
-
-        Raises:
-            HandleCallFailed: it threw.
-            HandleDisposed: the run is over, or ends before it answers.
-        """
-        if self._disposed or self._invocations is None:
-            raise HandleDisposed(self._disposed or "the handle was disposed")
-        limit_s = self._limits.timeout_s if timeout_s is None else timeout_s
-        self.bytes_in += len(args)
-        number, answer = self._invocations.begin(limit_s + GRACE_S, self._overdue)
-        await self._worker.writable()
-        self._worker.send(wire.Invoke(self.id, number, handle, args, limit_s))
-        return await answer
-
-    def release(self, handle: int) -> None:
-        """A function will not be called any more."""
-        if not self._disposed:
-            self._worker.send(wire.Release(self.id, [handle]))
-
-    def dispose(self, reason: str = "the handle was disposed") -> None:
-        """End a retained run. Once is enough."""
-        if not self._disposed:
-            self._disposed = reason
-            if self._invocations is not None:
-                self._invocations.end(reason)
-            self.cancel()
-
-    def _retired(self) -> None:
-        self.dispose(f"the handle was disposed: nothing was called for {self._retained_idle_s:g} s")
 
     async def over(self) -> None:
         """Wait until nothing of the program runs any more."""
@@ -432,35 +352,9 @@ class HostRun:
 
     def on_invoked(self, answer: wire.Invoked | wire.InvokeFailed) -> None:
         """A function of the program has answered."""
-        settled: tuple[int, bytes] | Exception
-        if isinstance(answer, wire.Invoked):
-            if len(answer.value) > self._limits.result_bytes:
-                raise ProtocolError("an answer beyond its bounds")
-            self.bytes_out += len(answer.value)
-            settled = (answer.form, answer.value)
-        else:
-            if len(answer.name) + len(answer.message) + len(answer.stack) > _OUTCOME_CHARS:
-                raise ProtocolError("an answer beyond its bounds")
-            text = answer.message or "the function failed without a message"
-            settled = HandleCallFailed(text, answer.name, answer.stack)
-        if self._disposed:
-            return
-        if self._invocations is None or not self._invocations.settle(answer.invocation, settled):
+        if self.retention is None:
             raise ProtocolError(f"an answer to call {answer.invocation}, which was not made")
-
-    def _hint(self, outcome: wire.Outcome) -> str:
-        """What helps the author of a program whose outcome alone does not."""
-        if outcome.kind != wire.OUTCOME_RESULT:
-            # The reader saw what the text looks like; the error may be the consequence.
-            return outcome.hint[:_HINT_CHARS] if outcome.kind == wire.OUTCOME_THROWN else ""
-        hints = [outcome.hint[:_HINT_CHARS]] if outcome.hint and outcome.form == 0 else []
-        if self._open_calls:
-            hints.append(
-                f"{len(self._open_calls)} tool calls had not been answered when the program ended: await every call."
-            )
-        elif outcome.form == 0 and not hints:
-            hints.append(_NOTHING_RETURNED)
-        return " ".join(hints)
+        self.retention.on_invoked(answer)
 
     def on_closed(self) -> bool:
         """The worker's socket is closed. True if it does not matter any more how the process ended."""
@@ -475,14 +369,13 @@ class HostRun:
             return
         self.cancel_tools()
         if self._verdict is not None:
-            self._end(msgspec.structs.replace(self._verdict, hint=_CUT_OFF))
-        elif any(mark in exit.stderr for mark in _OUT_OF_MEMORY):
-            self._end(msgspec.structs.replace(_memory_ending(self._limits, None), hint=_CUT_OFF))
+            self._end(msgspec.structs.replace(self._verdict, hint=CUT_OFF))
+        elif ran_out_of_memory(exit, accepted=self.accepted):
+            self._end(msgspec.structs.replace(memory_ending(self._limits, None), hint=CUT_OFF))
         elif not self.accepted:
             self._fail(NotAccepted("the worker process ended before it took the run"))
-        elif exit.status == -signal.SIGKILL and self.memory_peak > _NEARLY * self._limits.memory_mb * MIB:
-            # Nobody here killed it, and it was about to be: the kernel was short of memory first.
-            self._end(msgspec.structs.replace(_memory_ending(self._limits, self.memory_peak), hint=_CUT_OFF))
+        elif killed_for_memory(exit, self._limits, self.memory_peak):
+            self._end(msgspec.structs.replace(memory_ending(self._limits, self.memory_peak), hint=CUT_OFF))
         else:
             reason = self._worker.stop_reason
             text = f"the worker process died: {describe_exit(exit)}"
@@ -495,7 +388,65 @@ class HostRun:
                 )
             )
 
+    # --- whoever serves its calls (CalledRun) -------------------------------------------------------------------------
+
+    @property
+    def context(self) -> contextvars.Context:
+        """In which its calls are served."""
+        return self._context
+
+    def answer_call(self, call: int, answer: bytes | ToolFailure | None) -> None:
+        """Answer a call; one that nobody waits for is left alone."""
+        if call not in self._open_calls:
+            return
+        self._call_over(call)
+        if self.state is not RunState.RUNNING:
+            return
+        if isinstance(answer, ToolFailure):
+            self._worker.send(wire.ToolFailed(self.id, call, answer.message, answer.extra), held=True)
+        else:
+            self.bytes_in += len(answer or b"")
+            self._worker.send(wire.ToolDone(self.id, call, answer), held=True)
+
+    def send_answers(self) -> None:
+        """Hand over what ``answer_call`` was given."""
+        self._worker.flush()
+
+    def room(self) -> Awaitable[object] | None:
+        """``None``, or what settles when the worker has read more of what was answered."""
+        return None if self._worker.is_writable else self._worker.writable()
+
+    def hold(self) -> None:
+        """Read nothing from the worker until ``go_on``. Once is enough."""
+        if not self._held and self.state is RunState.RUNNING:
+            self._held = True
+            self._worker.pause()
+
+    def go_on(self) -> None:
+        """Undo ``hold``. Once is enough."""
+        if self._held:
+            self._held = False
+            self._read_on()
+
     # --- inside -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_held(self) -> bool:
+        """Nothing is to be read from the worker: the program waits as long."""
+        return self._held or self._held_bytes > _HELD_BYTES
+
+    def _read_on(self) -> None:
+        # A worker whose run is over may have another run, whose own business this is.
+        if not self._is_held and self.state is not RunState.OVER:
+            self._worker.resume()
+
+    def _begin(self, call: wire.Call) -> None:
+        task = self._loop.create_task(self._serve(call), context=self._context.copy())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        if call.provider == OUTBOUND:
+            self._cancellable[call.call] = task
+            task.add_done_callback(lambda _, number=call.call: self._cancellable.pop(number, None))
 
     async def _serve(self, call: wire.Call) -> None:
         """Serve one call. Whatever becomes of the tool, the program hears of it, unless the run is what ended it."""
@@ -516,19 +467,21 @@ class HostRun:
             _log.exception("a tool raised what is no Exception")
             answer = wire.ToolFailed(self.id, call.call, f"the tool raised {type(error).__name__}", b"{}")
         finally:
-            self._call_over(call.call, len(call.args))
+            self._call_over(call.call)
         if self.state is RunState.RUNNING:
             await self._worker.writable()
             self._worker.send(answer)
+            if not self._open_calls:
+                self._worker.flush()  # nothing that could go along is on its way
 
-    def _call_over(self, call: int, args_bytes: int) -> None:
-        if call not in self._open_calls:
+    def _call_over(self, call: int) -> None:
+        args_bytes = self._open_calls.pop(call, None)
+        if args_bytes is None:
             return
-        self._open_calls.discard(call)
         was_held = self._held_bytes > _HELD_BYTES
         self._held_bytes -= args_bytes
-        if was_held and self._held_bytes <= _HELD_BYTES:
-            self._worker.resume()
+        if was_held:
+            self._read_on()
         if not self._open_calls and self._tools_since:
             self.tool_s += time.monotonic() - self._tools_since
             self._tools_since = 0.0
@@ -538,28 +491,8 @@ class HostRun:
         self._tools_cancelled = True
         for task in tuple(self.tasks):
             task.cancel()
-
-    def _keep(self, level: int, text: str) -> None:
-        name = wire.LEVELS[level] if 0 <= level < len(wire.LEVELS) else "log"
-        line = LogLine(name, text)
-        self.logs.append(line)
-        if self._on_log is None:
-            return
-        try:
-            self._context.copy().run(self._on_log, line)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            _log.exception("on_log raised; the run goes on")
-
-    def _drop(self) -> None:
-        self._dropped = True
-        limits = self._limits
-        self._keep(
-            _NOTICE,
-            f"Further log output was dropped: the limit is {limits.log_lines} lines and {limits.log_bytes} bytes"
-            " (Limits.log_lines, Limits.log_bytes)",
-        )
+        if self._server is not None:
+            self._server.cancel_all()
 
     def _end(self, ending: Ending) -> None:
         if self._settle(ending.message) and not self._ending.done():
@@ -574,9 +507,10 @@ class HostRun:
         if self.state is RunState.OVER:
             return False
         self.state = RunState.OVER
-        if self._invocations is not None:
-            self._disposed = self._disposed or f"the handle is dead: {reason}"
-            self._invocations.end(self._disposed)
+        self._held = False
+        self._worker.resume()  # what it still says is about itself
+        if self.retention is not None:
+            self.retention.end(f"the handle is dead: {reason}")
             self.cancel_tools()
         else:
             self.ended = time.monotonic()
@@ -587,7 +521,7 @@ class HostRun:
         for timer in (self._deadline, self._watch_timer):
             if timer is not None:
                 timer.cancel()
-        self._on_log = None
+        self._logs.close()
         if self.tasks and not self._tools_cancelled:
             # Calls that nobody awaited go on, but no longer than the run might have.
             left_s = max(0.0, self.started + self._limits.timeout_s - self.ended)
@@ -595,9 +529,3 @@ class HostRun:
             for task in self.tasks:
                 task.add_done_callback(lambda _: None if self.tasks else timer.cancel())
         return True
-
-
-def _memory_ending(limits: Limits, growth: int | None, cpu_s: float = 0.0) -> Ending:
-    seen = f"the program used {growth // MIB} MiB, " if growth is not None else ""
-    text = f"memory limit exceeded: {seen}the limit is {limits.memory_mb} MiB (Limits.memory_mb)"
-    return Ending(wire.OUTCOME_MEMORY, message=text, bound="memory", cpu_s=cpu_s)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 import msgspec
 
 from .clone_calls import CloneCalls, Outbound
-from .contract import Connector, Dispatch, Provider, RawDispatch, Tool
+from .contract import Connector, Dispatch, Provider, Tool
 from .errors import BadRequest
 from .threads import beside_loop
 from .tool_failure import ToolFailure, failure_of, read_answer
@@ -32,9 +32,11 @@ class ToolTable:
         providers: the namespaces.
         dispatch: serves providers that only declare names.
         functions: what a program may call through ``this.env``, by path; ``None`` for one that ``dispatch`` serves.
+        services: paths in ``this.env`` under which it may call any member; served elsewhere.
+        cloned_env: ``this.env`` is clone text.
         outbound: serves requests to the network; ``None`` where it is blocked, or ``dispatch`` serves them.
         opens_network: requests to the network are served.
-        raw: serves all that ``dispatch`` would.
+        served_elsewhere: whoever takes the run's calls serves all that only has a name; see ``resolve``.
 
     Raises:
         BadRequest: a name is not usable, two collide, a tool is not callable, or nobody serves declared names.
@@ -49,15 +51,21 @@ class ToolTable:
         outbound: Outbound | None = None,
         *,
         opens_network: bool | None = None,
-        raw: RawDispatch | None = None,
+        services: Collection[str] = (),
+        cloned_env: bool = False,
+        served_elsewhere: bool = False,
     ) -> None:
         self._threads = threads
         self._share = asyncio.Semaphore(threads.share)
-        self._clone_calls = CloneCalls(dispatch, threads, self._share, functions or {}, outbound, raw)
+        self._clone_calls = CloneCalls(
+            dispatch, threads, self._share, functions or {}, outbound, served_elsewhere, services
+        )
+        self._cloned_env = cloned_env
+        self.services = bool(services)
         self.outbound = outbound is not None if opens_network is None else opens_network
         self._suggestions = _MAX_SUGGESTIONS
         self._dispatch = dispatch
-        self._raw = raw
+        self._served_elsewhere = served_elsewhere
         self._tables: dict[str, dict[str, tuple[str, Tool | None]]] = {}
         self._specs: list[ProviderSpec] = []
         for provider in providers:
@@ -72,8 +80,27 @@ class ToolTable:
 
     @property
     def clones(self) -> bool:
-        """Some calls cross as by structured clone."""
-        return bool(self._clone_calls)
+        """Some calls, or ``this.env``, cross as by structured clone."""
+        return self._cloned_env or bool(self._clone_calls)
+
+    def resolve(self, provider: str, tool: str, args: bytes) -> str:
+        """The name that was declared for what a program calls; its arguments have the form that they must have.
+
+        Raises:
+            ToolFailure: there is no such tool, or these are no arguments.
+        """
+        if provider in self._clone_calls:
+            self._clone_calls.check(provider, tool, args)
+            return tool
+        table = self._tables.get(provider)
+        entry = None if table is None else table.get(tool)
+        if entry is None:
+            raise ToolFailure(self._not_found(tool, list(table or ())))
+        try:
+            _require_array(args)
+        except ValueRefused as error:
+            raise ToolFailure(f"{provider}.{entry[0]}: {error}") from error
+        return entry[0]
 
     async def call(self, provider: str, tool: str, args: bytes, max_bytes: int) -> bytes | None:
         """Serve one call.
@@ -85,7 +112,7 @@ class ToolTable:
             ToolFailure: the tool failed, does not exist, or answered what cannot cross.
         """
         if provider in self._clone_calls:
-            return _bounded(await self._clone_calls.call(provider, tool, args), f"{provider}.{tool}", max_bytes)
+            return bounded(await self._clone_calls.call(provider, tool, args), f"{provider}.{tool}", max_bytes)
         table = self._tables.get(provider)
         entry = None if table is None else table.get(tool)
         if entry is None:
@@ -104,12 +131,10 @@ class ToolTable:
         except (Exception, SystemExit) as error:
             # A tool that calls sys.exit has failed; it does not end its host.
             raise failure_of(error) from error
-        return _bounded(result, f"{provider}.{name}", max_bytes)
+        return bounded(result, f"{provider}.{name}", max_bytes)
 
     async def _by_dispatch(self, provider: str, tool: str, args: bytes) -> bytes | None:
         _require_array(args)
-        if self._raw is not None:
-            return await self._raw(provider, tool, args)
         dispatch = self._dispatch
         if dispatch is None:  # the constructor refuses this
             raise ToolFailure(f'Tool "{tool}" not found')
@@ -172,7 +197,7 @@ class ToolTable:
                 f"Provider {provider!r}: tool names must be strings of 1 to {MAX_NAME} characters, not {tool!r}"
             )
         if function is None:
-            if self._dispatch is None and self._raw is None:
+            if self._dispatch is None and not self._served_elsewhere:
                 raise BadRequest(
                     f"Provider {provider!r} only declares {tool!r}; pass dispatch= to serve it, or give a callable"
                 )
@@ -192,7 +217,12 @@ def _require_array(args: bytes) -> None:
         decode_args(args)  # lone surrogates are accepted there
 
 
-def _bounded(result: bytes | None, what: str, max_bytes: int) -> bytes | None:
+def bounded(result: bytes | None, what: str, max_bytes: int) -> bytes | None:
+    """The result of a tool.
+
+    Raises:
+        ToolFailure: it is longer than ``max_bytes``.
+    """
     if result is not None and len(result) > max_bytes:
         raise ToolFailure(
             f"the result of {what} is {len(result)} bytes long; the limit is {max_bytes} bytes"

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .errors import WorkerStartFailed
+from .errors import HardeningUnavailable, WorkerStartFailed
 from .wire import zygote as wire
 from .wire.framing import FrameDecoder, encode_frame
 
@@ -21,11 +21,22 @@ _START_TIMEOUT_S = 30.0
 _KILL_TIMEOUT_S = 5.0
 _MAX_REPLY = 64 * 1024
 _STDERR_TAIL = 8192
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _NO_DESCRIPTOR = (
     "this process has no file descriptor left for a worker (RLIMIT_NOFILE); raise the limit, or lower max_workers"
 )
 
-_ENTRY = "import sys; sys.path[:] = {path!r}; from codemode_executor.worker.zygote import main; main()"
+#: What workers are made with, and only Linux has all of.
+_NEEDED = ("fork", "pipe2", "pidfd_open")
+
+# The package's own __init__ imports the supervisor, of which a worker needs nothing: it is stepped over. What is loaded
+# stays, so nobody has to look through it for garbage.
+_ENTRY = (
+    "import gc, sys, types; gc.disable(); sys.path[:] = {path!r}; "
+    "package = sys.modules['codemode_executor'] = types.ModuleType('codemode_executor'); "
+    "package.__path__ = [{package!r}]; "
+    "from codemode_executor.worker.zygote import main; main()"
+)
 
 
 @dataclass
@@ -69,9 +80,14 @@ class Zygote:
     """Args:
     setup: what it makes of itself.
     on_gone: called once, when the process is gone.
+
+    Raises:
+        HardeningUnavailable: this system has no such processes, whatever is asked of the jail.
+        WorkerStartFailed: the process cannot be started.
     """
 
     def __init__(self, setup: wire.Setup, on_gone: Callable[[Zygote], None]) -> None:
+        _require_system()
         self._setup = setup
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
@@ -301,6 +317,15 @@ class Zygote:
         self._descriptors.clear()
 
 
+def _require_system() -> None:
+    missing = [f"os.{name}" for name in _NEEDED if not hasattr(os, name)]
+    if missing:
+        remedy = "run inside WSL2" if sys.platform == "win32" else "run it on Linux, in a container for example"
+        raise HardeningUnavailable(
+            f"workers are made with {', '.join(missing)}, which Python does not have on {sys.platform}: {remedy}"
+        )
+
+
 def _discard(future: asyncio.Future[Forked]) -> None:
     """Nobody waits for this worker any more."""
     if future.exception() is None:
@@ -316,8 +341,9 @@ def _spawn(control: socket.socket, stderr: int) -> subprocess.Popen[bytes]:
     if library_path:  # without it, an interpreter that needs it does not even start; workers get no environment at all
         environment["LD_LIBRARY_PATH"] = library_path
     path = [os.path.abspath(entry) for entry in sys.path]
+    program = _MOVE_CONTROL.format(fd=control.fileno()) + _ENTRY.format(path=path, package=_PACKAGE)
     return subprocess.Popen(
-        [sys.executable, "-I", "-c", _MOVE_CONTROL.format(fd=control.fileno()) + _ENTRY.format(path=path)],
+        [sys.executable, "-I", "-c", program],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=stderr,

@@ -58,6 +58,7 @@ const BUNDLES = {
     minifyNames: true,
     wrap: ['(() => { "use strict";', "return bundle.default; })()\n//# sourceURL=platform:core.js"],
   },
+  rehearsal: { entry: "src/rehearsal/index.js", minify: true },
   // The reader is mostly acorn, and every worker pays for parsing it once.
   reader: { entry: "src/reader/index.js", minify: true },
   typescript: { entry: "src/typescript/index.js", minify: true },

@@ -101,7 +101,10 @@ export interface CommonOptions {
   globalOutbound?: Outbound | null | undefined;
   /** What programs can import besides `node:` modules, by name. `executor.js` is reserved and ignored. */
   modules?: Record<string, ModuleSource> | undefined;
-  /** What programs find as `this.env`: JSON values, bytes, and functions, which programs can call. */
+  /**
+   * What programs find as `this.env`: values, which cross as by structured clone; functions, instances of `RpcTarget` and, in
+   * workerd, stubs of services, which programs can call.
+   */
   bindings?: Record<string, unknown> | undefined;
   /** Tighter bounds than the daemon's, by their names in the native `Limits`. */
   limits?: Partial<Omit<Limits, "timeout_s">> | undefined;

@@ -12,6 +12,7 @@ import { type OutboundHandler, outboundHandler } from "./outbound.js";
 import type { Limits } from "./protocol/messages.js";
 import type { ModuleSpec, ProviderSpec } from "./protocol/session.js";
 import { bytesBeyond } from "./protocol/utf8.js";
+import { ANSWERED } from "./run/answered.js";
 import { HostRun } from "./run/host_run.js";
 import { type NestingContext, insideRun } from "./run/nesting.js";
 import { Serving, decodeCloneText } from "./run/serving.js";
@@ -98,7 +99,7 @@ export class RemoteExecutor implements Executor {
       ...providers.map(({ name, fns, prelude }) => ({ name, tools: Object.keys(fns), ...(prelude && { prelude }) })),
       ...connectors.map(({ name }) => ({ name, connector: true as const })),
     ];
-    const serving = new Serving(providers, connectors, this.#env.functions, this.#outbound);
+    const serving = new Serving(providers, connectors, this.#env, this.#outbound);
     return await this.#untilEnded(options?.signal, (signal) =>
       this.#run(code, { specs, serving }, options?.retainHandles === true, signal),
     );
@@ -183,6 +184,7 @@ export class RemoteExecutor implements Executor {
       code,
       providers: specs,
       functions: [...this.#env.functions.keys()],
+      services: this.#env.services.size > 0 ? [...this.#env.services.keys(), ANSWERED] : [],
       modules: this.#modules,
       limits: this.#limits,
       outbound: this.#outbound !== undefined,

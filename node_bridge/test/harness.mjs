@@ -19,7 +19,8 @@ add(Error, "isError", (value) => Object.prototype.toString.call(value) === "[obj
 const { outputFiles } = await esbuild.build({
   stdin: {
     contents:
-      "export { encodeResult } from './result.js'; export { encodeArguments, parseMessage } from './codec.js'",
+      "export { encodeResult } from './result.js'; export { encodeArguments, parseMessage } from './codec.js';" +
+      "import { takeLate } from './primordials.js'; takeLate()",
     resolveDir: path.join(guest, "src/harness"),
   },
   bundle: true,

@@ -26,7 +26,7 @@ export function parse(text) {
   return messages;
 }
 
-export const RUN = { code: "1", providers: [], functions: [], modules: [], limits: {}, outbound: false, retain: false, parent: undefined, env: "{}" };
+export const RUN = { code: "1", providers: [], functions: [], services: [], modules: [], limits: {}, outbound: false, retain: false, parent: undefined, env: "{}" };
 
 /** A transport whose other end is the test. */
 export class ScriptedTransport {
@@ -51,8 +51,8 @@ export class ScriptedTransport {
     this.events.onFrame(frame(...messages));
   }
 
-  send(text) {
-    this.sent.push(...parse(text));
+  send(head, tail = "") {
+    this.sent.push(...parse(head + tail));
   }
 
   drained() {

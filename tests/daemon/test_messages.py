@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import msgspec
 import pytest
@@ -139,3 +140,76 @@ def test_every_message_has_a_tag_of_its_own_and_can_be_written() -> None:
     assert json.loads(wire.encode_message(hello))["limits"]["timeout_s"] == 60.0
     failed = json.loads(wire.encode_message(wire.Failed(run=1, message="m", usage=Usage())))
     assert failed == {"t": "error", "run": 1, "message": "m", "usage": msgspec.to_builtins(Usage())}
+
+
+_MANY = 500_000
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (b'{"t":"release","run":1,"handles":[' + b"1," * 2 * _MANY + b"1]}", "handles of a message are"),
+        (b'{"t":"run","run":1,"code":"","functions":[' + b'"abcdef",' * _MANY + b'""]}\n{}', "functions of a message"),
+        (b'{"t":"run","run":1,"code":"","services":[' + b'"abcdef",' * _MANY + b'""]}\n{}', "services of a message"),
+        (b'{"t":"run","run":1,"code":"","limits":{' + b'"a":1,' * _MANY + b'"b":1}}\n{}', "limits of a message are"),
+        (b'{"t":"run","run":1,"code":"","providers":[' + b'{"name":""},' * _MANY + b"1]}\n{}", "strings"),
+        (
+            b'{"t":"run","run":1,"code":"","providers":[{"name":"x","tools":[' + b'"\\\\",' * _MANY + b'""]}]}\n{}',
+            "strings",
+        ),
+        (b'{"t":"run","run":1,"code":"","modules":[' + b'{"name":"","source":""},' * _MANY + b"1]}\n{}", "strings"),
+    ],
+    ids=["handles", "functions", "services", "limits", "providers", "tools", "modules"],
+)
+@pytest.mark.parametrize("broken", [False, True])
+def test_nothing_is_made_of_a_header_with_many_small_parts(header: bytes, reason: str, broken: bool) -> None:
+    """Reading them would take seconds of the event loop, and ten times their memory. Nor if it needs a repair."""
+    if broken:
+        header = header.replace(b'{"t"', b'{"x":"\\ud800","t"', 1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(wire.BadFrame, match=reason):
+            list(wire.decode_frame(header))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * len(header)
+
+
+def test_a_name_that_is_given_twice_hides_nothing() -> None:
+    twice = b'{"t":"run","run":1,"code":"","functions":[' + b'"",' * _MANY + b'""],"functions":["f"]}\n{}'
+    tracemalloc.start()
+    try:
+        ((message, _),) = wire.decode_frame(twice)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert message == wire.Run(run=1, code="", functions=["f"])
+    assert peak < 3 * len(twice)
+
+
+def test_long_headers_are_read_as_short_ones() -> None:
+    run = wire.Run(
+        run=3,
+        code="x" * 300_000,
+        providers=[wire.ProviderDeclaration(name="t", tools=['"quoted\\"'], prelude='"' * 200_000)],
+        functions=["f"],
+        services=["s"],
+        modules=[wire.ModuleDeclaration(name="m.js", source='"' * 200_000, kind="js")],
+        limits={"timeout_s": 1.5},
+        outbound="client",
+        retain=True,
+        parent="p",
+        normalize=True,
+    )
+    assert list(wire.decode_frame(wire.encode_message(run, b"{}"))) == [(run, b"{}")]
+
+
+@given(st.lists(st.sampled_from(["\\", "\ud83d", "\ude00", "\ud800", "\udfff", '"', "u", "d83d", "\x00"]), max_size=9))
+def test_escapes_of_lone_surrogates_are_replaced_and_nothing_else(parts: list[str]) -> None:
+    text = "".join(parts)
+    written = json.dumps(text).encode()
+    expected = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    assert json.loads(wire.without_lone_surrogates(written)) == expected
+    if text.isascii():
+        assert wire.without_lone_surrogates(written) is written

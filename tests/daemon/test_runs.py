@@ -166,6 +166,14 @@ async def test_limits_are_lowered_never_raised(daemon: Daemon) -> None:
         ({"providers": [{"name": "a", "tools": ["x"]}, {"name": "a", "tools": ["y"]}]}, "Duplicate"),
         ({"providers": [{"name": "c", "connector": True, "prelude": "1"}]}, "connector"),
         ({"functions": [""]}, "path"),
+        ({"services": ["x" * 257]}, "path"),
+        ({"services": ["s"] * 600, "functions": ["f"] * 600}, "1200 functions and services in env"),
+        ({"env": '{"__codemode_binary_v1__":"clone"}'}, "has none"),
+        ({"env": '{"__codemode_binary_v1__":"clone","data":"9","handles":[]}'}, "digit of a form"),
+        ({"env": '{"__codemode_binary_v1__":"clone","data":"1{","handles":[]}'}, "is not JSON"),
+        ({"env": '{"__codemode_binary_v1__":"clone","data":"1{}","handles":{}}'}, "no list"),
+        ({"env": '{"__codemode_binary_v1__":"clone","data":"1{}","handles":[["function","f"]]}'}, "declared"),
+        ({"env": '{"__codemode_binary_v1__":"clone","data":"1{}","handles":[[["service"],{}]]}'}, "declared"),
         ({"modules": [{"name": "a", "source": "1"}, {"name": "a", "source": "2"}]}, "twice"),
         ({"modules": [{"name": "a", "source": "?", "kind": "data"}]}, "base64"),
         ({"code": "x" * (1024 * 1024 + 1)}, "Limits.program_bytes"),
@@ -226,6 +234,77 @@ async def test_connectors_and_functions_in_env_cross_as_clones(daemon: Daemon) -
     assert outcome.end.t == "result", outcome.end
     assert outcome.value == [True, 2, "undefined"]
     assert seen == [("connector", "db", "query", '1{"a":1}'), ("env", "", "f", "1[1,2]")]
+
+
+async def test_env_as_clones_with_functions_and_services(daemon: Daemon) -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def served(header: dict[str, Any], payload: str) -> str:
+        seen.append((header["tool"], payload))
+        return '1"answered"'
+
+    table = [
+        ["o", "when", {"r": 1}, "f", ["h", 0], "again", ["h", 0], "s", ["h", 1], "big", ["i", "7"], "self", {"r": 0}],
+        ["d", 5],
+    ]
+    env = {
+        "__codemode_binary_v1__": "clone",
+        "data": "2" + json.dumps({"root": {"r": 0}, "table": table}),
+        "handles": [["function", "f"], ["service", "s"]],
+    }
+    async with await Client.open(url(daemon)) as client:
+        outcome = await client.execute(
+            """async () => {
+              const { when, f, again, s, big, self } = this.env
+              const calls = [await f(1), await s.method(2), await s.property, await s['odd name']()]
+              const refused = await Promise.resolve().then(() => s.then).then(String)
+              return [
+                when instanceof Date, f === again, typeof big, self === this.env, calls, refused,
+                String(s), Object.keys(s),
+              ]
+            }""",
+            served,
+            functions=["f"],
+            services=["s"],
+            env=json.dumps(env),
+        )
+    assert outcome.end.t == "result", outcome.end
+    answered = ["answered"] * 4
+    assert outcome.value == [True, True, "bigint", True, answered, "undefined", "[object Fetcher]", []]
+    assert seen == [("f", "1[1]"), ("s.method", "1[2]"), ("s.property", "0"), ("s.odd name", "1[]")]
+
+
+@pytest.mark.parametrize(
+    ("data", "handles"),
+    [
+        ('2{"root":{"r":9},"table":[]}', []),
+        ('2{"root":["h",0],"table":[]}', []),
+        ('2{"root":["h",-1],"table":[]}', []),
+        ('2{"root":{"r":0},"table":[["o","x"]]}', []),
+    ],
+)
+async def test_env_that_no_program_can_have_fails_the_program(
+    daemon: Daemon, data: str, handles: list[list[str]]
+) -> None:
+    env = json.dumps({"__codemode_binary_v1__": "clone", "data": data, "handles": handles})
+    outcome = await run(daemon, "async () => 1", env=env)
+    assert outcome.end.t == "error", outcome.end
+    # Chunks that look at it before the program does fail as the program does.
+    outcome = await run(daemon, "async () => process.env.A", env=env)
+    assert outcome.end.t == "error", outcome.end
+
+
+async def test_members_of_what_is_no_declared_service_are_not_called(daemon: Daemon) -> None:
+    env = {"__codemode_binary_v1__": "clone", "data": "1{}", "handles": [["service", "s"]]}
+
+    async def served(_header: dict[str, Any], _payload: str) -> str:
+        raise AssertionError("nobody may call")
+
+    async with await Client.open(url(daemon)) as client:
+        # `this.env` is the program's own object: it cannot make a service of it.
+        code = "async () => { try { return await this.env.s.x() } catch (error) { return error.name } }"
+        outcome = await client.execute(code, served, services=["s"], env=json.dumps(env))
+    assert outcome.value == "TypeError"
 
 
 @pytest.mark.parametrize(
@@ -483,3 +562,48 @@ async def test_a_client_that_goes_disposes_what_it_retained(daemon: Daemon) -> N
         outcome = await client.execute("async () => () => 1", retain=True)
         assert outcome.end.header.get("retained"), outcome.end
         client.socket.transport.abort()
+
+
+# --- answers that are long --------------------------------------------------------------------------------------------
+
+
+async def test_long_answers_are_checked_before_they_reach_the_program(daemon: Daemon) -> None:
+    answers = {
+        "plain": json.dumps("x" * 400_000),
+        "lone": '"' + "x" * 400_000 + '\\ud800"',
+        "open": '"' + "x" * 400_000,
+    }
+
+    async def serve_long(header: dict[str, Any], _payload: str) -> str:
+        return answers[header["tool"]]
+
+    code = """async () => {
+      const ended = {}
+      for (const name of ['plain', 'lone', 'open']) {
+        ended[name] = await t[name]().then((x) => [x.length, x.at(-1)], (error) => error.message.slice(0, 60))
+      }
+      ended.lone[1] = ended.lone[1].charCodeAt(0)
+      return ended
+    }"""
+    async with await Client.open(url(daemon)) as client:
+        await client.start(code, providers=[{"name": "t", "tools": list(answers)}])
+        value = (await client.finish(serve_long)).value
+    assert value["plain"] == [400_000, "x"]
+    assert value["lone"] == [400_001, 0xD800]
+    assert value["open"].startswith("the result of t.open is not JSON: ")
+
+
+async def test_a_worker_that_is_slow_to_read_holds_the_client(daemon: Daemon) -> None:
+    """Far more than any socket holds is answered at once, and arrives whole."""
+    answer = json.dumps("y" * 2_000_000)
+
+    async def serve_long(_header: dict[str, Any], _payload: str) -> str:
+        return answer
+
+    code = """async () => {
+      const lengths = await Promise.all(Array.from({ length: 25 }, () => t.x().then((text) => text.length)))
+      return lengths.reduce((sum, length) => sum + length, 0)
+    }"""
+    async with await Client.open(url(daemon)) as client:
+        await client.start(code, providers=[{"name": "t", "tools": ["x"]}])
+        assert (await client.finish(serve_long)).value == 50_000_000

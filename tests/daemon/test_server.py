@@ -11,6 +11,7 @@ import socket
 import ssl
 import stat
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,33 @@ async def test_health(daemon: Daemon) -> None:
     assert await get(daemon, "/readyz") == (200, "ready\n")
     assert (await get(daemon, "/nothing"))[0] == 404
     assert (await get(daemon, "/"))[0] in (400, 403)
+
+
+async def test_it_is_not_ready_while_no_worker_can_be_started_and_tries_again_by_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\necho 'no engine on this machine' >&2\nexit 3\n")
+    script.chmod(0o755)
+    others = {process.pid for process in descendants()}
+    async with small() as daemon, await Client.open(url(daemon)) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", str(script))
+            for process in descendants():
+                if process.pid not in others:
+                    os.kill(process.pid, signal.SIGKILL)
+            end = (await client.execute("async () => 1")).end
+            while end.t == "fault":  # it met a worker that was dying
+                end = (await client.execute("async () => 1")).end
+            assert (end.t, end["code"]) == ("refused", "WORKER_START_FAILED")
+            for _ in range(3):
+                assert await get(daemon, "/readyz") == (503, "no worker can be started; the log says why\n")
+                await asyncio.sleep(0.1)
+            assert await get(daemon, "/healthz") == (200, "ok\n")
+        async with asyncio.timeout(WAIT_S):
+            while (await get(daemon, "/readyz"))[0] != 200:
+                await asyncio.sleep(0.05)
+        assert (await client.execute("async () => 2")).value == 2
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -260,7 +288,7 @@ async def test_a_message_in_too_many_parts(daemon: Daemon) -> None:
             if protocol.state is not State.OPEN:
                 break
     code, reason = await client.closed()
-    assert (code, reason) in ((1009, "too many fragments"), (None, ""))
+    assert (code, reason) in ((1009, "a message has more than 4096 fragments"), (None, ""))
     await eventually(lambda: daemon.connections == 0, "the connection closed")
 
 
@@ -354,6 +382,19 @@ async def test_a_client_that_stops_reading_is_cut_and_its_run_ends() -> None:
             assert (await client.execute("async () => 1")).value == 1
         await eventually(lambda: daemon.connections == 0, "the stopped reader cut")
         stopped.socket.transport.abort()
+
+
+async def test_a_ping_is_answered_between_frames_however_long_they_are() -> None:
+    async with small(limits=Limits(memory_mb=128)) as daemon, await Client.open(url(daemon)) as client:
+        client.socket.transport.pause_reading()
+        await client.start("async () => 'x'.repeat(20000000)")
+        await asyncio.sleep(0.5)  # the frame has begun to leave
+        pongs = [await client.socket.ping() for _ in range(3)]
+        client.socket.transport.resume_reading()
+        assert (await client.finish()).value == "x" * 20_000_000
+        async with asyncio.timeout(WAIT_S):
+            await asyncio.gather(*pongs)
+        assert (await client.execute("async () => 1")).value == 1
 
 
 async def test_a_slow_reader_gets_everything() -> None:

@@ -20,7 +20,11 @@ from codemode_executor.values.tool_codec import MAX_SAFE_INTEGER, TAG
 GUEST = Path(__file__).parents[2] / "executor/guest"
 BUNDLE = """
 require("esbuild").build({
-  entryPoints: ["src/harness/codec.js"], bundle: true, write: false, format: "iife",
+  stdin: {
+    contents: 'export * from "./codec.js"; import { takeLate } from "./primordials.js"; takeLate()',
+    resolveDir: "src/harness",
+  },
+  bundle: true, write: false, format: "iife",
   globalName: "codec", target: "es2024", charset: "ascii",
 }).then(({ outputFiles }) => process.stdout.write(outputFiles[0].text))
 """

@@ -1,7 +1,9 @@
 """Looking from outside."""
 
 import os
+import signal
 import threading
+import time
 
 import msgspec
 import pytest
@@ -43,6 +45,19 @@ def test_inspect_sees_every_thread_of_this_process() -> None:
     assert own.uids[:3] == os.getresuid()
     assert own.gids[:3] == os.getresgid()
     assert own.groups == tuple(sorted(os.getgroups()))
+
+
+def test_a_thread_whose_number_is_somebody_elses_by_now_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    try:
+        monkeypatch.setattr(os, "listdir", lambda _: [str(child), str(os.getpid())])
+        assert [status.tid for status in inspect(child)] == [child]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_process_that_does_not_exist_is_an_error() -> None:

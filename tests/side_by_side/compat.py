@@ -20,9 +20,10 @@ import msgspec
 from codemode_compat import DynamicWorkerExecutor, ResolvedProvider
 from codemode_executor import BadRequest, Connector, ExecuteResult, IsolateExecutor, Limits, Provider
 from codemode_executor.contract import Dispatch
+from codemode_executor.ending import Ending
 from codemode_executor.engine import Engine
 from codemode_executor.request import Request
-from codemode_executor.run import Ending, HostRun
+from codemode_executor.run import HostRun
 from side_by_side.compare import Finding, judge
 from side_by_side.corpus import Case
 from side_by_side.ours import Witness, WitnessFailed, network

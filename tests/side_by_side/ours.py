@@ -21,11 +21,12 @@ from codemode_executor import (
     Provider,
 )
 from codemode_executor.contract import ModuleKind
+from codemode_executor.ending import Ending
 from codemode_executor.modules import encode_modules
 from codemode_executor.outbound import open_network
 from codemode_executor.outcome import error_of
 from codemode_executor.request import Request
-from codemode_executor.run import Ending, HostRun
+from codemode_executor.run import HostRun
 from codemode_executor.tools import ToolTable
 from codemode_executor.values import encode_value
 from side_by_side.corpus import HERE, Case

@@ -183,10 +183,3 @@ def test_brotli_parameters_are_checked() -> None:
     for name, value in [("quality", 12), ("lgwin", 9), ("lgwin", 30), ("mode", 3), ("lgblock", 25), ("quality", None)]:
         with pytest.raises(GuestError, match=name):
             ask("open", {**params, name: value})
-
-
-def test_without_the_package_there_is_no_brotli(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zlib_calls, "_BROTLI", None)
-    with pytest.raises(GuestError, match="not implemented") as caught:
-        ask("open", {"brotli": True, "encode": False})
-    assert caught.value.name == "ERR_METHOD_NOT_IMPLEMENTED"

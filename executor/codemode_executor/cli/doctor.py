@@ -99,6 +99,9 @@ def _describe(report: EngineReport, rehearsed: tuple[Rehearsed, ...], sound: boo
         f" {platform.system()} {platform.release()}",
         f"V8 {report.v8} through {report.engine}, heap sandbox {sandbox}",
         _describe_age(report.v8, date.today()),
+        f"Isolates are slow to make: {report.without_snapshots}"
+        if report.without_snapshots
+        else "Isolates begin with a snapshot",
         "",
         "Layers of the jail, in the order in which a worker applies them; what an executor asks of each by default",
     ]

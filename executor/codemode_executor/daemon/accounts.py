@@ -30,6 +30,8 @@ class Account:
         connections: that are open.
         runs: that were sent and have not ended, by their depth of nesting.
         buffered: bytes of its frames that nobody has read yet.
+        queued: bytes of its runs that wait for a worker.
+        unsent: bytes of messages that its clients have not read yet.
     """
 
     def __init__(self, name: str, token: str) -> None:
@@ -38,6 +40,8 @@ class Account:
         self.connections = 0
         self.runs: Counter[int] = Counter()
         self.buffered = 0
+        self.queued = 0
+        self.unsent = 0
 
 
 class Accounts:

@@ -1,7 +1,7 @@
 """Faults that only the daemon has; drawn as in ``codemode_executor.errors``::
 
 ExecutorError
-├── Busy         BUSY        this token has as many runs going on as it may
+├── Busy         BUSY        this token has as much going on as it may
 └── Draining     DRAINING    the daemon is about to leave and takes no further run
 """
 
@@ -11,7 +11,10 @@ from ..errors import ExecutorError
 
 
 class Busy(ExecutorError):
-    """The token has as many runs going on as it may; nothing has run.
+    """The token has as much going on as it may; nothing has run.
+
+    Args:
+        message: what there is, and the limit.
 
     Attributes:
         retry_after_s: when there is likely to be room; seconds.
@@ -19,10 +22,8 @@ class Busy(ExecutorError):
 
     code = "BUSY"
 
-    def __init__(self, runs: int) -> None:
-        super().__init__(
-            f"this token has {runs} runs going on, which is the limit (runs_per_token): wait for one of them to end"
-        )
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
         self.retry_after_s = 1.0
 
 

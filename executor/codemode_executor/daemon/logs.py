@@ -12,7 +12,11 @@ _FIELDS = "codemode_fields"
 
 def record(log: logging.Logger, event: str, **fields: object) -> None:
     """Log ``event`` with its fields."""
-    log.info(event, extra={_FIELDS: fields})
+    if log.isEnabledFor(logging.INFO):
+        # Not `log.info`, which looks through the stack for a line of code that no line of the log shows.
+        made = logging.LogRecord(log.name, logging.INFO, "", 0, event, None, None)
+        setattr(made, _FIELDS, fields)
+        log.handle(made)
 
 
 class JsonLines(logging.Formatter):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from ..ending import Ending
 from ..errors import ExecutorError
 from ..outcome import error_of, usage_of
-from ..run import Ending, HostRun
+from ..run import HostRun
 from ..wire import bridge as wire
 
 
-def end_of(number: int, run: HostRun, ending: Ending, queue_s: float) -> tuple[wire.Result | wire.Failed, bytes]:
-    """The message that ends run ``number``, and its payload."""
+def end_of(number: int, run: HostRun, ending: Ending, queue_s: float) -> tuple[wire.Result | wire.Failed, bytes, bytes]:
+    """The message that ends run ``number``, and its payload in two parts: the digit of its form, and the text."""
     usage = usage_of(run, ending, queue_s)
     error = error_of(ending)
     if error is None:
         message = wire.Result(run=number, usage=usage, retained=run.retained, hint=ending.hint)
-        return message, utf8(b"%d%b" % (ending.form, ending.value))
+        return message, b"%d" % ending.form, utf8(ending.value)
     failed = wire.Failed(
         run=number,
         message=error,
@@ -24,7 +25,7 @@ def end_of(number: int, run: HostRun, ending: Ending, queue_s: float) -> tuple[w
         bound=ending.bound,
         hint=ending.hint,
     )
-    return failed, b""
+    return failed, b"", b""
 
 
 def refusal_of(number: int, error: ExecutorError) -> wire.Refused:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import logging
 import os
-import resource
 import signal
 import stat
 import sys
@@ -15,13 +15,16 @@ from typing import Any
 
 import msgspec
 
+from ..allocator import keep_freed_memory
 from ..errors import BadRequest
+from ..limits import MIB
 from .logs import JsonLines, record
 from .server import Daemon
 from .settings import Settings
 
 _TOKEN_LINE = 1024
 _PARENT_S = 0.5
+_KEPT_BYTES = 64 * MIB
 
 _log = logging.getLogger("codemode_executor.daemon")
 
@@ -43,6 +46,7 @@ def serve(settings: Settings, tokens: Sequence[tuple[str, str]], *, die_with_par
     """
     _log_to_stderr(settings.log_level)
     _take_all_descriptors()
+    keep_freed_memory(_KEPT_BYTES)
     if die_with_parent and not _is_pipe(sys.stdin.fileno()):
         raise BadRequest("--die-with-parent needs a pipe or socket as standard input, which the parent keeps open")
     asyncio.run(_serve(settings, tokens, die_with_parent))
@@ -137,6 +141,10 @@ def _is_pipe(descriptor: int) -> bool:
 
 def _take_all_descriptors() -> None:
     """As many as this process may have: connections take one each, and workers two or three."""
+    if importlib.util.find_spec("resource") is None:  # Windows, where the engine says what to do instead
+        return
+    import resource
+
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -19,6 +19,7 @@ from ..wire import bridge as wire
 
 #: Close codes of the protocol; the others are those of RFC 6455.
 CLOSE_GOING_AWAY = 1001
+CLOSE_TOO_LARGE = 1009
 CLOSE_INTERNAL = 1011
 CLOSE_VIOLATION = 4400
 CLOSE_SLOW = 4408
@@ -141,8 +142,8 @@ class ServerChannel:
         """The number of the run's next call."""
         return self._calls + 1
 
-    def send(self, message: wire.ToClient, payload: bytes = b"") -> bytes:
-        """The bytes of a message, which must leave in the order of these calls.
+    def send(self, message: wire.ToClient, payload: bytes = b"", form: bytes = b"") -> tuple[bytes, bytes]:
+        """The bytes of a message in two parts, which must leave in the order of these calls.
 
         Raises:
             OutOfTurn: the state does not allow it.
@@ -152,7 +153,7 @@ class ServerChannel:
         self._greeted = True
         if not isinstance(message, (wire.Hello, wire.Draining, wire.Pong)):
             self._advance(message)
-        return wire.encode_message(message, payload)
+        return wire.encode_parts(message, payload, form)
 
     def _advance(self, message: wire.ToClient) -> None:
         allowed = _ALLOWED[type(message)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import contextvars
+import functools
 import logging
 from collections.abc import Awaitable
 from typing import Protocol
@@ -17,17 +17,18 @@ from ..errors import BadRequest, ExecutorError, HandleCallFailed
 from ..limits import Limits
 from ..modules import encode_modules
 from ..request import Request
+from ..retention import Retention
 from ..run import HostRun
 from ..tool_failure import ToolFailure
-from ..values import ValueRefused
-from ..values.tool_codec import decode_json
 from ..wire import bridge as wire
 from .accounts import Account
+from .answers import check_clone
+from .bindings import checked_env
+from .calls import RemoteCalls
 from .logs import record
 from .outcome import end_of, refusal_of, utf8
-from .protocol import State
 from .service import Parent, Service
-from .table import check_clone, failure_of_answer, remote_table
+from .table import remote_table
 
 _MAX_INVOCATIONS = 1000
 _INVOCATIONS_END_S = 1.0
@@ -42,11 +43,12 @@ class Connection(Protocol):
     def number(self) -> int: ...
     @property
     def account(self) -> Account: ...
-    @property
-    def state(self) -> State: ...
     def next_call(self) -> int: ...
     def open_invocations(self) -> int: ...
-    def put(self, message: wire.ToClient, payload: bytes = b"") -> None: ...
+    def put(self, message: wire.ToClient, payload: bytes = b"", *, form: bytes = b"", held: bool = False) -> None: ...
+    def put_lazily(self, message: wire.ToClient) -> None: ...
+    def flush(self) -> None: ...
+    def hold_until(self, room: Awaitable[object]) -> None: ...
 
 
 class RemoteRun:
@@ -70,9 +72,10 @@ class RemoteRun:
         self._ended = False
         self._cancelled = False
         self._limits = service.limits
-        self._host_run: HostRun | None = None
+        self._retention: Retention | None = None
         self._over = asyncio.Event()
-        self._calls: dict[int, tuple[asyncio.Future[bytes], asyncio.Task[object]]] = {}
+        self._calls: RemoteCalls | None = None
+        self._queued_bytes = 0
         self._lines: list[tuple[str, str]] = []
         self._invocations: set[asyncio.Task[None]] = set()
         context = None if caller is None or caller.context is None else caller.context.copy()
@@ -80,44 +83,63 @@ class RemoteRun:
 
     # --- the client ---------------------------------------------------------------------------------------------------
 
-    def answer(self, message: wire.Answer | wire.AnswerError, payload: bytes) -> asyncio.Task[object] | None:
-        """A call was answered: the task that hands the answer to the engine."""
-        future, task = self._calls.get(message.call, (None, None))
-        if future is None or future.done():
-            return None
-        if isinstance(message, wire.Answer):
-            future.set_result(payload)
-        else:
-            future.set_exception(failure_of_answer(message))
-        return task
+    def answer(self, message: wire.Answer | wire.AnswerError, payload: bytes) -> None:
+        """A call was answered."""
+        if self._calls is not None:
+            self._calls.answer(message, payload)
+
+    def hold(self) -> None:
+        """The client does not read what the program has brought it: the program waits. Once is enough."""
+        if self._calls is not None:
+            self._calls.hold()
+
+    def go_on(self) -> None:
+        """Undo ``hold``."""
+        if self._calls is not None:
+            self._calls.go_on()
+
+    def answered(self) -> None:
+        """The client has answered what it could for now."""
+        if self._calls is not None:
+            self._calls.flush()
 
     def cancel(self) -> None:
         """The client wants no answer any more."""
         self._cancelled = True
         if not self._begun:
             return  # a task that is cancelled before its first step would say nothing
-        if self._host_run is None:
+        if self._retention is None:
             self.task.cancel()
         else:
-            self._host_run.dispose("the handle was disposed")
+            self._retention.dispose()
 
     def abandon(self) -> None:
         """The client is gone."""
-        if self._host_run is not None:
-            self._host_run.dispose("the client is gone")
+        if self._retention is not None:
+            self._retention.dispose("the client is gone")
         self.task.cancel()
 
     def invoke(self, message: wire.Invoke, args: bytes) -> None:
         """Call a function of the program."""
-        task = self._loop.create_task(self._invoke(message, args), name=f"invocation {message.invocation}")
+        try:
+            answer = self._invoked(message, args)
+        except ExecutorError as error:
+            self._say_invocation_failed(message.invocation, error)
+            return
+        task = self._loop.create_task(self._tell(message.invocation, answer), name=f"invocation {message.invocation}")
         self._invocations.add(task)
         task.add_done_callback(self._invocations.discard)
+        self._wait_for_worker()
 
     def release(self, message: wire.Release) -> None:
         """Functions of the program are not needed any more."""
-        if self._host_run is not None:
-            for handle in message.handles:
-                self._host_run.release(handle)
+        if self._retention is not None:
+            self._retention.release_all(message.handles)
+            self._wait_for_worker()
+
+    def _wait_for_worker(self) -> None:
+        if self._calls is not None:
+            self._calls.wait_for_worker()
 
     # --- its life -----------------------------------------------------------------------------------------------------
 
@@ -132,10 +154,9 @@ class RemoteRun:
                 self._service.known_as_parent(self._parent) as self._token,
             ):
                 run, ending, queue_s = await self._service.engine.execute(self._request())
-                message, payload = end_of(number, run, ending, queue_s)
-                self._end(message, payload)
-                if run.retained:
-                    await self._retain(run)
+                self._end(*end_of(number, run, ending, queue_s))
+                if run.retention is not None:
+                    await self._retain(run, run.retention)
         except ExecutorError as error:
             self._fail(error.code, str(error), error)
         except asyncio.CancelledError:
@@ -146,10 +167,12 @@ class RemoteRun:
             _log.exception("run %d of connection %d failed", number, self._connection.number)
             self._fail("INTERNAL", "the daemon failed to carry the run out; its log says more")
         finally:
-            self._ended = True
-            for future, _ in self._calls.values():
-                if not future.done():
-                    future.set_exception(ToolFailure("the run is over"))
+            self._leave_queue()
+            self._over_and_done()
+
+    def _leave_queue(self) -> None:
+        self._connection.account.queued -= self._queued_bytes
+        self._queued_bytes = 0
 
     def _request(self) -> Request:
         """What the client asked for, checked.
@@ -159,33 +182,53 @@ class RemoteRun:
         """
         message = self._message
         self._limits = limits = lowered(self._service.limits, message.limits)
-        _check_size("the program", len(message.code.encode()), limits.program_bytes, "program_bytes")
+        program = len(message.code.encode())
+        _check_size("the program", program, limits.program_bytes, "program_bytes")
         preludes = sum(len(provider.prelude.encode()) for provider in message.providers)
         _check_size("the preludes", preludes, limits.program_bytes, "program_bytes")
         _check_size("env", len(self._env), limits.argument_bytes, "argument_bytes")
+        env, cloned = checked_env(message, self._env)
+        self._env = b""
+        modules = encode_modules(_modules(message.modules), limits)
+        table = remote_table(message, self._service.engine.threads, cloned_env=cloned)
+        self._calls = RemoteCalls(self._connection, message, table, limits, self._parent, self._flush_lines)
+        size = program + preludes + len(env) + sum(len(module.source) for module in modules)
+        self._service.queue(self._connection.account, size)
+        self._queued_bytes = size
         return Request(
             code=message.code,
-            table=remote_table(message, self._call, self._service.engine.threads),
-            env=_checked_env(self._env),
+            table=table,
+            env=env,
             limits=limits,
             on_log=self._on_log,
             tenant=self._connection.account.name,
-            modules=encode_modules(_modules(message.modules), limits),
+            modules=modules,
             normalize=message.normalize,
             retain=message.retain,
             on_admitted=self._on_admitted,
+            calls=self._calls,
         )
 
     def _on_admitted(self) -> None:
         self._accepted = True
-        self._connection.put(wire.Accepted(run=self._message.run, token=self._token))
+        self._leave_queue()
+        # What the program does first is seldom long in coming: two messages then wake the client once.
+        self._connection.put_lazily(wire.Accepted(run=self._message.run, token=self._token))
 
-    def _end(self, message: wire.Result | wire.Failed | wire.Refused | wire.Fault, payload: bytes = b"") -> None:
+    def _end(
+        self, message: wire.Result | wire.Failed | wire.Refused | wire.Fault, form: bytes = b"", payload: bytes = b""
+    ) -> None:
         self._flush_lines()
         if not (isinstance(message, wire.Result) and message.retained):
-            self._ended = True
-        self._connection.put(message, payload)
+            self._over_and_done()
+        self._connection.put(message, payload, form=form, held=True)
+        self._connection.flush()
         record(_log, "run_ended", **self._described(message))
+
+    def _over_and_done(self) -> None:
+        self._ended = True
+        if self._calls is not None:
+            self._calls.end()
 
     def _fail(self, code: str, text: str, error: ExecutorError | None = None) -> None:
         number = self._message.run
@@ -220,39 +263,6 @@ class RemoteRun:
 
     # --- what the program does ----------------------------------------------------------------------------------------
 
-    async def _call(self, kind: wire.CallKind, provider: str, tool: str, args: bytes) -> bytes:
-        """Have the client serve a call.
-
-        Raises:
-            ToolFailure: it failed.
-        """
-        if self._ended:
-            raise ToolFailure("the run is over")
-        if self._parent.context is None:
-            self._parent.context = contextvars.copy_context()
-        self._flush_lines()
-        run = self._message.run
-        number = self._connection.next_call()
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a call is served in a task of its own")
-        future: asyncio.Future[bytes] = self._loop.create_future()
-        self._calls[number] = (future, task)
-        call = wire.Call(run=run, call=number, kind=kind, provider=provider, tool=tool)
-        self._connection.put(call, utf8(args))
-        try:
-            return await future
-        except asyncio.CancelledError:
-            if not future.done() or future.cancelled():
-                self._unwanted(run, number)
-            raise
-        finally:
-            del self._calls[number]
-
-    def _unwanted(self, run: int, call: int) -> None:
-        if not self._ended and self._connection.state in (State.RUNNING, State.RETAINED):
-            self._connection.put(wire.CancelCall(run=run, call=call))
-
     def _on_log(self, line: LogLine) -> None:
         """Lines of the same turn of the event loop leave together."""
         if not self._lines:
@@ -266,17 +276,19 @@ class RemoteRun:
 
     # --- after a result that holds functions --------------------------------------------------------------------------
 
-    async def _retain(self, run: HostRun) -> None:
-        self._host_run = run
+    async def _retain(self, run: HostRun, retention: Retention) -> None:
+        self._retention = retention
+        if self._calls is not None:
+            self._calls.attach(run)
         run.when_over(self._over.set)
         if self._cancelled:
-            run.dispose("the handle was disposed")
+            retention.dispose()
         await self._over.wait()
         if self._invocations:
             await asyncio.wait(self._invocations, timeout=_INVOCATIONS_END_S)
         self._flush_lines()
-        self._ended = True
-        self._connection.put(wire.Over(run=self._message.run, message=run.disposed or "the run is over"))
+        self._over_and_done()
+        self._connection.put(wire.Over(run=self._message.run, message=retention.disposed or "the run is over"))
         record(
             _log,
             "retained_run_over",
@@ -285,25 +297,36 @@ class RemoteRun:
             run=self._message.run,
         )
 
-    async def _invoke(self, message: wire.Invoke, args: bytes) -> None:
-        number = message.invocation
-        answer: tuple[wire.Invoked | wire.InvokeFailed, bytes]
+    async def _tell(self, number: int, answer: Awaitable[tuple[int, bytes]]) -> None:
+        """Tell the client the answer of an invocation."""
         try:
-            form, value = await self._invoked(message, args)
-            answer = wire.Invoked(run=message.run, invocation=number), utf8(b"%d%b" % (form, value))
+            form, value = await answer
         except ExecutorError as error:
-            name, stack = (error.name, error.stack) if isinstance(error, HandleCallFailed) else ("", "")
-            failed = wire.InvokeFailed(
-                run=message.run, invocation=number, code=error.code, message=str(error), name=name, stack=stack
-            )
-            answer = failed, b""
+            self._say_invocation_failed(number, error)
+            return
         if not self._ended:
             self._flush_lines()
-            self._connection.put(*answer)
+            invoked = wire.Invoked(run=self._message.run, invocation=number)
+            self._connection.put(invoked, utf8(value), form=b"%d" % form)
+
+    def _say_invocation_failed(self, number: int, error: ExecutorError) -> None:
+        if self._ended:
+            return
+        name, stack = (error.name, error.stack) if isinstance(error, HandleCallFailed) else ("", "")
+        self._flush_lines()
+        self._connection.put(
+            wire.InvokeFailed(
+                run=self._message.run, invocation=number, code=error.code, message=str(error), name=name, stack=stack
+            )
+        )
 
     def _invoked(self, message: wire.Invoke, args: bytes) -> Awaitable[tuple[int, bytes]]:
-        run = self._host_run
-        if run is None:
+        """Raises:
+        BadRequest: it is unusable, or one too many.
+        HandleDisposed: the run is over.
+        """
+        retention = self._retention
+        if retention is None:
             raise BadRequest("the run is not retained")
         if self._connection.open_invocations() > _MAX_INVOCATIONS:
             raise BadRequest(f"more than {_MAX_INVOCATIONS} calls of functions of the run wait for their answers")
@@ -315,7 +338,7 @@ class RemoteRun:
         timeout_s = self._limits.timeout_s
         if message.timeout_s is not None:
             timeout_s = min(timeout_s, message.timeout_s)
-        return run.invoke(message.handle, args, timeout_s)
+        return retention.invoke_now(message.handle, args, timeout_s)
 
 
 def lowered(widest: Limits, asked: dict[str, int | float | None]) -> Limits:
@@ -327,8 +350,13 @@ def lowered(widest: Limits, asked: dict[str, int | float | None]) -> Limits:
     for name in asked:
         if name not in widest.__struct_fields__:
             raise BadRequest(f"there is no limit {name[:60]!r}; there are {', '.join(widest.__struct_fields__)}")
+    return _lowered(widest, tuple((name, value, type(value)) for name, value in asked.items()))
+
+
+@functools.lru_cache(maxsize=64)  # a host asks for the same ones, run after run
+def _lowered(widest: Limits, asked: tuple[tuple[str, int | float | None, type], ...]) -> Limits:
     mine = msgspec.structs.asdict(widest)
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = {name: value for name, value, _ in asked if value is not None}
     try:
         return widest.tightened(msgspec.convert(mine | given, Limits))
     except msgspec.ValidationError as error:
@@ -338,17 +366,6 @@ def lowered(widest: Limits, asked: dict[str, int | float | None]) -> Limits:
 def _check_size(what: str, size: int, limit: int, name: str) -> None:
     if size > limit:
         raise BadRequest(f"{what}: {size} bytes; the limit is {limit} bytes (Limits.{name})")
-
-
-def _checked_env(env: bytes) -> bytes:
-    if not env:
-        return b"{}"
-    try:
-        if not isinstance(decode_json(env), dict):
-            raise BadRequest("env must be a JSON object")
-    except ValueRefused as error:
-        raise BadRequest(f"env is unusable: {error}") from error
-    return env
 
 
 def _modules(declared: list[wire.ModuleDeclaration]) -> dict[str, str | Module]:

@@ -23,7 +23,7 @@ from websockets.typing import Subprotocol
 
 from .. import __version__
 from ..contract import EngineReport
-from ..errors import BadRequest
+from ..errors import BadRequest, ExecutorError
 from ..executor import IsolateExecutor
 from ..wire.bridge import PROTOCOL
 from .accounts import Account, Accounts
@@ -33,11 +33,10 @@ from .logs import record
 from .service import Service
 from .session import Session
 from .settings import Settings
-from .sockets import Crowd, Socket, SocketTransport, socket_factory
+from .sockets import Crowd, Socket, socket_factory
 
 _BACKLOG = 1024
 _UNOPENED = 256  # sockets whose opening request has not come
-_QUEUED_FRAMES = 2  # a frame may be as long as a message
 _WRITE_BYTES = 64 * 1024
 _STOP_S = 5.0
 
@@ -81,6 +80,7 @@ class Daemon:
         self._unix_file: tuple[str, int] | None = None
         self._service: Service | None = None
         self._report: EngineReport | None = None
+        self._trial: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         try:
@@ -151,6 +151,7 @@ class Daemon:
             settings.limits,
             settings.retained_idle_s,
             settings.runs_per_token,
+            settings.max_buffered_bytes,
             settings.log_programs,
         )
         if settings.unix is not None:
@@ -187,6 +188,8 @@ class Daemon:
         self._servers.clear()
         self._remove_file()
         await self._executor.aclose()
+        if self._trial is not None:
+            await asyncio.wait((self._trial,))
 
     # --- listening ----------------------------------------------------------------------------------------------------
 
@@ -206,10 +209,9 @@ class Daemon:
             "ping_timeout": 2 * settings.heartbeat_s,
             "close_timeout": 1.0,
             "max_size": settings.max_message_bytes,
-            "max_queue": _QUEUED_FRAMES,
             "write_limit": _WRITE_BYTES,
             "logger": _library_log(),
-            "create_connection": socket_factory(settings.max_buffered_bytes, self._crowd),
+            "create_connection": socket_factory(settings.max_buffered_bytes, settings.max_message_bytes, self._crowd),
             "backlog": _BACKLOG,
         }
 
@@ -266,7 +268,21 @@ class Daemon:
         stats = self._executor.stats()
         if stats is not None and stats.queued >= self._settings.max_queue > 0:
             return connection.respond(503, f"{stats.queued} runs wait, which is the limit (max_queue)\n")
+        if stats is not None and (stats.broken or self._trial is not None):
+            # Whoever asks this sends no runs meanwhile, and without one it would not be tried again.
+            self._trial = self._trial or asyncio.create_task(self._try_again(stats.broken), name="trial of a worker")
+            return connection.respond(503, "no worker can be started; the log says why\n")
         return connection.respond(200, "ready\n")
+
+    async def _try_again(self, broken: str) -> None:
+        record(_log, "no_worker", reason=broken)
+        try:
+            await self._executor.inspect()
+            record(_log, "workers_again")
+        except ExecutorError as error:
+            record(_log, "no_worker", reason=str(error))
+        finally:
+            self._trial = None
 
     def _refused_by_all(self) -> Refusal | None:
         if self._service is None or self._service.draining:
@@ -291,11 +307,12 @@ class Daemon:
         session = Session(
             service,
             account,
-            SocketTransport(sock),
+            sock,
             number=number,
             max_message_bytes=settings.max_message_bytes,
             heartbeat_s=settings.heartbeat_s,
             send_timeout_s=settings.send_timeout_s,
+            unsent_bytes=settings.max_buffered_bytes,
         )
         began = time.monotonic()
         self._enter(session, account)

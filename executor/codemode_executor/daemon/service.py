@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ..engine import Engine
-from ..limits import Limits
+from ..limits import MIB, Limits
 from .accounts import Account
 from .errors import Busy, Draining
 
@@ -36,6 +36,7 @@ class Service:
     limits: the widest bounds of a run.
     retained_idle_s: how long a retained run lives without a call.
     runs_per_token: runs of one token at the same time, for each depth of nesting.
+    bytes_per_token: what may wait at the same time of one token's runs, and for its clients.
     log_programs: program texts and error messages go into the log.
     draining: no further run is taken.
     """
@@ -44,6 +45,7 @@ class Service:
     limits: Limits
     retained_idle_s: float
     runs_per_token: int
+    bytes_per_token: int = 256 * MIB
     log_programs: bool = False
     draining: bool = False
     _parents: dict[str, Parent] = field(default_factory=dict[str, Parent])
@@ -59,12 +61,33 @@ class Service:
         if self.draining:
             raise Draining
         if account.runs[depth] >= self.runs_per_token:
-            raise Busy(account.runs[depth])
+            raise Busy(
+                f"this token has {account.runs[depth]} runs going on, which is the limit (runs_per_token): wait for one"
+                " of them to end"
+            )
+        if account.unsent > self.bytes_per_token:
+            raise Busy(
+                f"the clients of this token have not read {account.unsent} bytes of what they asked for; the limit is"
+                f" {self.bytes_per_token} (max_buffered_bytes): read them"
+            )
         account.runs[depth] += 1
         try:
             yield
         finally:
             account.runs[depth] -= 1
+
+    def queue(self, account: Account, size: int) -> None:
+        """A run of ``size`` bytes waits for a worker. Whoever calls this takes them from ``account.queued`` again.
+
+        Raises:
+            Busy: runs that hold too much wait already.
+        """
+        if account.queued and account.queued + size > self.bytes_per_token:
+            raise Busy(
+                f"this token has runs of {account.queued} bytes waiting for a worker, and this one has {size}; the"
+                f" limit is {self.bytes_per_token} (max_buffered_bytes): wait for one of them to begin"
+            )
+        account.queued += size
 
     @contextmanager
     def known_as_parent(self, parent: Parent) -> Generator[str]:

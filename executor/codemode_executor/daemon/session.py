@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from typing import Protocol
 
 from .. import __version__
-from ..limits import MIB
 from ..wire import bridge as wire
 from .accounts import Account
 from .outbox import Outbox, SlowReader
@@ -15,11 +15,11 @@ from .protocol import CLOSE_GOING_AWAY, CLOSE_INTERNAL, CLOSE_SLOW, ServerChanne
 from .runs import RemoteRun
 from .service import Service
 
-#: Bytes of answers that the engine has not taken, before the client is not read any more.
-_HELD_BYTES = 64 * MIB
 #: Messages that wait to be read, before the client may ask for no more of them.
 _BACKLOG = 10_000
 _REASON_BYTES = 120
+#: What brings messages for the client.
+_ASKING = (wire.Ping, wire.Run, wire.Invoke)
 
 _log = logging.getLogger("codemode_executor.daemon")
 
@@ -31,20 +31,49 @@ class Lost(Exception):
 class Transport(Protocol):
     """A connection that carries frames."""
 
-    async def receive(self) -> bytes:
-        """The next frame. Raises ``Lost``, or ``Violation`` for one that is no text."""
+    def open(self, receiver: Receiver) -> None:
+        """Hand over every frame from now on, those that came before first."""
         ...
 
-    async def send(self, frame: bytes) -> None:
-        """Hand a frame over; returns when most of it is gone. Raises ``Lost``."""
+    @property
+    def writable(self) -> bool:
+        """Most of what was written has left."""
         ...
 
-    async def close(self, code: int, reason: str) -> None:
+    def write(self, frame: bytes, tail: bytes = b"") -> None:
+        """Hand a frame of these parts over. Does nothing once the connection has closed."""
+        ...
+
+    def hold(self) -> None:
+        """Read nothing, and hand nothing over, until ``go_on``."""
+        ...
+
+    def go_on(self) -> None:
+        """Undo ``hold``."""
+        ...
+
+    async def leave(self, code: int, reason: str) -> None:
         """Close it in order, within a short time."""
         ...
 
     def abort(self) -> None:
         """Cut it."""
+        ...
+
+
+class Receiver(Protocol):
+    """Whoever has a transport. None of these may block or raise."""
+
+    def on_frame(self, frame: bytes) -> None:
+        """A frame has come."""
+        ...
+
+    def on_writable(self) -> None:
+        """The transport is ``writable`` again."""
+        ...
+
+    def on_lost(self, error: Exception) -> None:
+        """Nothing more will come: ``Lost``, or the ``Violation`` that is the reason."""
         ...
 
 
@@ -56,6 +85,7 @@ class Session:
     number: of the connection, for the log.
     max_message_bytes, heartbeat_s: told to the client.
     send_timeout_s: how long the client may take for a frame.
+    unsent_bytes: what may wait to be read by all clients of the account, before each of them is held.
 
     Attributes:
         runs: that it has sent.
@@ -71,6 +101,7 @@ class Session:
         max_message_bytes: int,
         heartbeat_s: float,
         send_timeout_s: float,
+        unsent_bytes: int,
     ) -> None:
         self.number = number
         self.account = account
@@ -78,14 +109,13 @@ class Session:
         self._service = service
         self._transport = transport
         self._channel = ServerChannel()
-        self._outbox = Outbox(transport.send, send_timeout_s)
+        self._outbox = Outbox(transport, send_timeout_s, self._fail, account, unsent_bytes, self._has_room)
+        self._room: asyncio.Future[None] | None = None  # while more waits to be read than may
         self._run: RemoteRun | None = None
         self._draining = False
         self._close: tuple[int, str] | None = None
-        self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._held = 0
-        self._room = asyncio.Event()
-        self._room.set()
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._holding: set[asyncio.Future[object]] = set()
         self.put(
             wire.Hello(
                 version=__version__,
@@ -99,11 +129,6 @@ class Session:
 
     # --- for its runs -------------------------------------------------------------------------------------------------
 
-    @property
-    def state(self) -> State:
-        """What the connection does."""
-        return self._channel.state
-
     def next_call(self) -> int:
         """Number of the next call."""
         return self._channel.next_call()
@@ -112,11 +137,36 @@ class Session:
         """Calls of functions that have not been answered."""
         return self._channel.open_invocations
 
-    def put(self, message: wire.ToClient, payload: bytes = b"") -> None:
-        """Send a message."""
-        self._outbox.put(self._channel.send(message, payload))
+    def put(self, message: wire.ToClient, payload: bytes = b"", *, form: bytes = b"", held: bool = False) -> None:
+        """Send a message.
+
+        Args:
+            message: it.
+            payload, form: its payload, and what stands before that.
+            held: whoever sends it calls ``flush`` in the same turn of the event loop.
+        """
+        self._outbox.put(*self._channel.send(message, payload, form), held=held)
+        if not held:
+            self._hold_back()
         if self._draining and self._channel.state is State.IDLE:
             self._leave()
+
+    def put_lazily(self, message: wire.ToClient) -> None:
+        """Send a message that nobody waits for, with the next one."""
+        self._outbox.put_lazily(self._channel.send(message)[0])
+
+    def flush(self) -> None:
+        """Send what waits."""
+        self._outbox.flush()
+        self._hold_back()
+
+    def hold_until(self, room: Awaitable[object]) -> None:
+        """Read no further frame until ``room`` settles."""
+        if not self._holding:
+            self._transport.hold()
+        waiting = asyncio.ensure_future(room)
+        self._holding.add(waiting)
+        waiting.add_done_callback(self._let_go)
 
     # --- its life -----------------------------------------------------------------------------------------------------
 
@@ -126,18 +176,44 @@ class Session:
         Returns:
             Why it was closed, for the log.
         """
-        reading = asyncio.create_task(self._read(), name=f"reader of connection {self.number}")
-        writing = asyncio.create_task(self._outbox.run(), name=f"writer of connection {self.number}")
         try:
-            ends = (self._failed, writing, reading)
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            return await self._closed_because(next((e for end in ends if end.done() and (e := end.exception())), None))
+            self._transport.open(self)
+            try:
+                await self._ended
+            except Exception as error:
+                return await self._closed_because(error)
+            return await self._closed_because(None)
         finally:
-            for task in (reading, writing, self._failed):
-                task.cancel()
+            self._outbox.stop()
             if self._run is not None:
                 self._run.abandon()
-            await asyncio.gather(reading, writing, *self._tasks(), return_exceptions=True)
+            for waiting in self._holding:
+                waiting.cancel()
+            await asyncio.gather(*self._holding, *self._tasks(), return_exceptions=True)
+
+    # --- its transport (Receiver) -------------------------------------------------------------------------------------
+
+    def on_frame(self, frame: bytes) -> None:
+        """A frame has come."""
+        if self._ended.done():
+            return
+        try:
+            for message, payload in self._channel.receive(frame):
+                self._act(message, payload)
+            if self._run is not None:
+                self._run.answered()
+        except Exception as error:
+            self._fail(error)
+
+    def on_writable(self) -> None:
+        """The client has taken most of what was sent."""
+        self._outbox.on_writable()
+
+    def on_lost(self, error: Exception) -> None:
+        """The connection has ended."""
+        self._fail(error)
+
+    # ------------------------------------------------------------------------------------------------------------------
 
     def drain(self, drain_s: float) -> None:
         """Take no further run; close when the one that goes on is over."""
@@ -153,23 +229,45 @@ class Session:
             self._run.abandon()
         self._leave()
 
+    def _hold_back(self) -> None:
+        """While the client does not read what there is, nothing adds to it: neither its program nor itself."""
+        if not self._outbox.is_full():
+            return
+        if self._room is None:
+            self._room = asyncio.get_running_loop().create_future()
+        if self._run is not None:
+            self._run.hold()
+
+    def _has_room(self) -> None:
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
+        if self._run is not None:
+            self._run.go_on()
+
     def _leave(self) -> None:
         self._close = (CLOSE_GOING_AWAY, "the daemon is about to leave")
-        self._outbox.close()
+        self._outbox.when_empty(self._left)
+
+    def _left(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
 
     def _tasks(self) -> list[asyncio.Task[None]]:
         return [] if self._run is None else [self._run.task]
 
     def _run_ended(self, task: asyncio.Task[None]) -> None:
         """A run that ends without having told the client would leave it waiting."""
+        if self._run is not None and self._run.task is task:
+            self._run = None  # a client that asks for nothing more need not keep what it asked for
         error = None if task.cancelled() else task.exception()
-        if error is not None and not self._failed.done():
-            self._failed.set_exception(error)
+        if error is not None:
+            self._fail(error)
 
     async def _closed_because(self, failure: BaseException | None) -> str:
         match failure:
             case None if self._close is not None:
-                await self._transport.close(*self._close)
+                await self._transport.leave(*self._close)
                 return "drained"
             case None | Lost():
                 return str(failure or "closed")
@@ -178,23 +276,18 @@ class Session:
                 self._transport.abort()
                 return f"{CLOSE_SLOW}: {failure}"
             case Violation():
-                await self._transport.close(failure.code, _reason(str(failure)))
+                await self._transport.leave(failure.code, _reason(str(failure)))
                 return f"{failure.code}: {failure}"
             case _:
                 _log.error("connection %d failed", self.number, exc_info=failure)
-                await self._transport.close(CLOSE_INTERNAL, "the daemon failed; its log says more")
+                await self._transport.leave(CLOSE_INTERNAL, "the daemon failed; its log says more")
                 return f"{CLOSE_INTERNAL}: {type(failure).__name__}"
-
-    async def _read(self) -> None:
-        while True:
-            await self._room.wait()
-            frame = await self._transport.receive()
-            for message, payload in self._channel.receive(frame):
-                self._act(message, payload)
 
     def _act(self, message: wire.ToDaemon, payload: bytes) -> None:
         if isinstance(message, (wire.Ping, wire.Run)) and self._outbox.backlog > _BACKLOG:
             raise Violation(f"{self._outbox.backlog} messages wait to be read: read them before asking for more")
+        if self._room is not None and self._room not in self._holding and isinstance(message, _ASKING):
+            self.hold_until(self._room)
         match message:
             case wire.Ping():
                 self.put(wire.Pong(n=message.n))
@@ -211,9 +304,7 @@ class Session:
             raise Violation("a message about a run, and there is none")
         match message:
             case wire.Answer() | wire.AnswerError():
-                task = run.answer(message, payload)
-                if task is not None:
-                    self._hold(task, len(payload))
+                run.answer(message, payload)
             case wire.Cancel():
                 run.cancel()
             case wire.Invoke():
@@ -221,17 +312,18 @@ class Session:
             case wire.Release():
                 run.release(message)
 
-    def _hold(self, task: asyncio.Task[object], size: int) -> None:
-        """Read no further while the engine has not taken what was read."""
-        self._held += size
-        if self._held > _HELD_BYTES:
-            self._room.clear()
-        task.add_done_callback(lambda _: self._let_go(size))
+    def _let_go(self, waiting: asyncio.Future[object]) -> None:
+        self._holding.discard(waiting)
+        error = None if waiting.cancelled() else waiting.exception()
+        if error is not None:
+            self._fail(error)
+        elif not self._holding and not self._ended.done():
+            self._transport.go_on()
 
-    def _let_go(self, size: int) -> None:
-        self._held -= size
-        if self._held <= _HELD_BYTES:
-            self._room.set()
+    def _fail(self, error: BaseException) -> None:
+        if not self._ended.done():
+            self._ended.set_exception(error)
+            self._ended.exception()  # ``serve`` need not be there yet, or any more
 
 
 def _reason(text: str) -> str:

@@ -5,29 +5,44 @@ nobody has read, answers to pings that nobody reads.
 from __future__ import annotations
 
 import asyncio
+import struct
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from websockets.asyncio.server import Server, ServerConnection
-from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
-from websockets.protocol import Event
+from websockets.protocol import Event, State
 from websockets.server import ServerProtocol
 
 from ..limits import MIB
+from ..wire.bridge import JOIN_BYTES
+from ..wire.pieces import PIECE_BYTES, PieceWriter
 from .accounts import Account
-from .protocol import CLOSE_FLOODED, Violation
-from .session import Lost
+from .frames import FrameReader
+from .protocol import CLOSE_FLOODED, CLOSE_TOO_LARGE, Violation
+from .session import Lost, Receiver
 
-#: Beyond the one frame that is being sent: answers to pings.
-_UNSENT_BYTES = 1 * MIB
+#: A piece of a long frame, one of short messages, and answers to pings.
+_UNSENT_BYTES = PIECE_BYTES + JOIN_BYTES + 1 * MIB
+#: To pings, behind a long frame.
+_UNSENT_ANSWERS = 10_000
 _CLOSE_S = 2.0
+_MOST_PIECES = 4096
+_END_OF_REQUEST = b"\r\n\r\n"
+_DATA = (Opcode.TEXT, Opcode.CONT, Opcode.BINARY)
 
 
 class Flooded(Violation):
     """The token's clients have more frames under way than the daemon buffers."""
 
     code = CLOSE_FLOODED
+
+
+class TooManyFragments(Violation):
+    """A message comes in more frames than anybody needs."""
+
+    code = CLOSE_TOO_LARGE
 
 
 class Crowd:
@@ -68,145 +83,269 @@ class Crowd:
 
 
 class Socket(ServerConnection):
-    """A WebSocket that knows whose it is, and counts what it holds.
+    """A WebSocket that knows whose it is, counts what it holds, and hands frames over as they come.
+
+    The library's own ``recv`` and ``send`` are not used: each wakes a task for every frame.
 
     Attributes:
         account: whose it is, once the opening request was let in.
-        flooded: why it was cut, if it was.
-        binary: a binary frame has come.
-        sending: size of the frame that is being sent.
     """
 
     account: Account | None = None
     crowd: Crowd
-    flooded: str = ""
-    binary: bool = False
-    sending: int = 0
     max_buffered_bytes: int = 0
+    max_message_bytes: int = 0
+    _writer: PieceWriter
+    _receiver: Receiver | None = None
+    _failure: Violation | None = None
+    _held: bool = False
+    _partial: int = 0  # bytes of the frame that is coming in; at most one read too much
     _queued: int = 0  # of frames that are complete, and wait
-    _partial: int = 0  # of the frame that is coming in; at most one read too much
+    _counted: int = 0  # of both, in the account
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has connected."""
-        super().connection_made(transport)
-        self.crowd.enter(self)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._frames: deque[bytes] = deque()
+        self._pieces: list[bytes] = []  # of a message that comes in several frames
+        self._reader: FrameReader | None = None
+
+    # --- whoever serves the connection (Transport) --------------------------------------------------------------------
+
+    def open(self, receiver: Receiver) -> None:
+        """Hand over every frame from now on, those that came before first."""
+        self._receiver = receiver
+        if self._failure is not None or self.protocol.state is not State.OPEN:
+            receiver.on_lost(self._reason())
+        self._hand_over()
+
+    @property
+    def writable(self) -> bool:
+        """Most of what was written has left."""
+        return self._writer.is_idle
+
+    def write(self, frame: bytes, tail: bytes = b"") -> None:
+        """Send a text frame of these parts."""
+        if self.protocol.state is not State.OPEN or self.transport.is_closing():
+            return
+        self._writer.write(_frame_head(len(frame) + len(tail)) + frame)
+        if tail:
+            self._writer.write(tail)
+
+    def hold(self) -> None:
+        """Read nothing until ``go_on``."""
+        self._held = True
+        self._pause()
+
+    def go_on(self) -> None:
+        """Undo ``hold``."""
+        self._held = False
+        self._hand_over()
+
+    async def leave(self, code: int, reason: str) -> None:
+        """Close it in order; cut it if the client does not take part."""
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self.close(code, reason)
+        except TimeoutError:
+            self.transport.abort()
+
+    def abort(self) -> None:
+        """Cut it."""
+        self.transport.abort()
+
+    # --- the server ---------------------------------------------------------------------------------------------------
 
     def let_in(self, account: Account) -> None:
         """The opening request was good."""
         self.account = account
         self.crowd.open(self)
 
+    # --- asyncio.Protocol ---------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has connected."""
+        super().connection_made(transport)
+        self._writer = PieceWriter(self.transport)
+        self.crowd.enter(self)
+
     def data_received(self, data: bytes) -> None:
         """Bytes have come, of any part of a frame."""
-        self._count(partial=len(data))
-        super().data_received(data)
-        account = self.account
+        self._partial += len(data)
+        if self._reader is None or self.protocol.state is State.CONNECTING:
+            self._receive_unopened(data)
+        else:
+            for is_text, piece in self._reader.feed(data):
+                if not is_text:
+                    super().data_received(piece)
+                elif self.protocol.state is State.OPEN:
+                    self._partial = 0
+                    self._hand_on(piece)
+        account = self._account_for(self._partial + self._queued)
         if account is not None and account.buffered > self.max_buffered_bytes:
-            self.flooded = (
+            self._flooded(
                 f"the clients of this token have {account.buffered} bytes under way that the daemon has not read;"
                 f" the limit is {self.max_buffered_bytes} (max_buffered_bytes)"
             )
-            self.transport.abort()
-        elif self.transport.get_write_buffer_size() > self.sending + _UNSENT_BYTES:
-            self.flooded = "the client sends pings and does not read their answers"
-            self.transport.abort()
+        elif self.protocol.close_expected():
+            self._lost()  # whether or not the client takes part in it
+        elif self.paused and (
+            self.transport.get_write_buffer_size() > _UNSENT_BYTES or len(self.protocol.writes) > _UNSENT_ANSWERS
+        ):
+            self._flooded("the client sends pings and does not read their answers")
 
     def process_event(self, event: Event) -> None:
         """A frame is complete, or the opening request."""
-        if isinstance(event, Frame):
-            self.binary = self.binary or event.opcode is Opcode.BINARY
-            is_data = event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
-            self._count(queued=len(event.data) if is_data else 0, partial=-self._partial)
-        super().process_event(event)
+        self._partial = 0
+        if isinstance(event, Frame) and event.opcode in _DATA:
+            self._take(event)
+        else:
+            super().process_event(event)
 
-    def taken(self, size: int) -> None:
-        """A message was read."""
-        self._count(queued=-size)
+    def pause_writing(self) -> None:
+        """The client is slow to read."""
+        super().pause_writing()
+        self._writer.pause()
+
+    def resume_writing(self) -> None:
+        """The client has read most of what was sent."""
+        super().resume_writing()
+        self._writer.resume()
+        if self._writer.is_idle:
+            self.send_data()
+            if self._receiver is not None:
+                self._receiver.on_writable()
+
+    def send_data(self) -> None:
+        """What the library has to say is said between frames."""
+        if not self._writer.has_more:
+            super().send_data()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is gone."""
         self.crowd.leave(self)
-        self._count(queued=-self._queued, partial=-self._partial)
+        self._frames.clear()
+        self._pieces.clear()
+        self._writer.clear()
+        self._account_for(0)
         super().connection_lost(exc)
+        self._lost()
 
-    def _count(self, *, queued: int = 0, partial: int = 0) -> None:
-        if self.account is not None:
-            self._queued += queued
-            self._partial += partial
-            self.account.buffered += queued + partial
+    # --- inside -------------------------------------------------------------------------------------------------------
 
+    def _take(self, frame: Frame) -> None:
+        """A data frame has come."""
+        if self._failure is not None:
+            return
+        if frame.opcode is Opcode.BINARY:
+            self._fail(Violation("a binary message: all messages are text"))
+            return
+        data = bytes(frame.data)
+        if self._pieces or not frame.fin:
+            self._pieces.append(data)
+            if len(self._pieces) > _MOST_PIECES:
+                self._fail(TooManyFragments(f"a message has more than {_MOST_PIECES} fragments"))
+            elif frame.fin:
+                data = b"".join(self._pieces)
+                self._queued -= len(data)
+                self._pieces.clear()
+            if not frame.fin:
+                self._queued += len(frame.data)
+                return
+        self._hand_on(data)
 
-class SocketTransport:
-    """A ``Socket`` as a session wants it."""
+    def _hand_on(self, data: bytes) -> None:
+        """A message is complete."""
+        if self._failure is not None:
+            return
+        if self._receiver is not None and not self._held:
+            self._receiver.on_frame(data)
+            return
+        self._frames.append(data)
+        self._queued += len(data)
+        self._pause()
 
-    def __init__(self, socket: Socket) -> None:
-        self._socket = socket
+    def _receive_unopened(self, data: bytes) -> None:
+        """The opening request, or what follows it before its answer has left.
 
-    async def receive(self) -> bytes:
-        """The next frame.
-
-        Raises:
-            Lost: the connection is closed.
-            Violation: a binary message, or too much under way.
+        ``FrameReader`` begins with a frame. A client that sends frames before it knows that it may has them read by the
+        library, and all that come after too.
         """
-        try:
-            frame = await self._socket.recv(decode=False)
-        except ConnectionClosed as error:
-            if self._socket.flooded:
-                raise Flooded(self._socket.flooded) from error
-            raise Lost(_how(error)) from error
-        self._socket.taken(len(frame))
-        if self._socket.binary:
-            raise Violation("a binary message: all messages are text")
-        return frame
+        if self.request is None:
+            super().data_received(data)
+            if self.request is not None and data.endswith(_END_OF_REQUEST):
+                self._reader = FrameReader(self.max_message_bytes)
+        else:
+            self._reader = None
+            super().data_received(data)
 
-    async def send(self, frame: bytes) -> None:
-        """Hand a frame over.
+    def _hand_over(self) -> None:
+        receiver = self._receiver
+        while receiver is not None and self._frames and not self._held:
+            data = self._frames.popleft()
+            self._queued -= len(data)
+            receiver.on_frame(data)
+        self._account_for(self._partial + self._queued)
+        if not self._held and not self.transport.is_closing():
+            self.transport.resume_reading()
 
-        Raises:
-            Lost: the connection is closed.
-        """
-        self._socket.sending = len(frame)
-        try:
-            await self._socket.send(frame, text=True)
-        except ConnectionClosed as error:
-            raise Lost(_how(error)) from error
-        self._socket.sending = 0
+    def _pause(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.pause_reading()
 
-    async def close(self, code: int, reason: str) -> None:
-        """Close it in order; cut it if the client does not take part."""
-        try:
-            async with asyncio.timeout(_CLOSE_S):
-                await self._socket.close(code, reason)
-        except TimeoutError:
-            self._socket.transport.abort()
+    def _account_for(self, held: int) -> Account | None:
+        """What this connection holds is its account's."""
+        account = self.account
+        if account is not None:
+            account.buffered += held - self._counted
+            self._counted = held
+        return account
 
-    def abort(self) -> None:
-        """Cut it."""
-        self._socket.transport.abort()
+    def _flooded(self, reason: str) -> None:
+        self._fail(Flooded(reason))
+        self.transport.abort()
+
+    def _fail(self, failure: Violation) -> None:
+        self._failure = failure
+        self._frames.clear()
+        self._lost()
+
+    def _lost(self) -> None:
+        if self._receiver is not None:
+            self._receiver.on_lost(self._reason())
+
+    def _reason(self) -> Exception:
+        return self._failure or Lost(_how(self.protocol))
 
 
-def _how(error: ConnectionClosed) -> str:
+def _frame_head(size: int) -> bytes:
+    """What stands before the text of a server's frame (RFC 6455, 5.2)."""
+    if size < 126:
+        return b"\x81%c" % size
+    return struct.pack("!BBH", 0x81, 126, size) if size < 65536 else struct.pack("!BBQ", 0x81, 127, size)
+
+
+def _how(protocol: ServerProtocol) -> str:
     """How a connection ended, in codes: a reason is the client's text."""
-    if error.rcvd is None and error.sent is None:
+    received, sent = protocol.close_rcvd, protocol.close_sent
+    if received is None and sent is None:
         return "the socket has ended"
-    first = error.rcvd if error.sent is None or error.rcvd_then_sent else error.sent
-    return (
-        f"{'closed by the client' if first is error.rcvd else 'closed by the daemon'}: {first.code if first else '?'}"
-    )
+    first = received if sent is None or protocol.close_rcvd_then_sent else sent
+    return f"{'closed by the client' if first is received else 'closed by the daemon'}: {first.code if first else '?'}"
 
 
-def socket_factory(max_buffered_bytes: int, crowd: Crowd) -> Callable[..., Socket]:
+def socket_factory(max_buffered_bytes: int, max_message_bytes: int, crowd: Crowd) -> Callable[..., Socket]:
     """Makes the sockets of one server.
 
     Args:
         max_buffered_bytes: of one token, unread.
+        max_message_bytes: of one message.
         crowd: where each is found for as long as it is connected.
     """
 
     def make(protocol: ServerProtocol, server: Server, **options: Any) -> Socket:
         made = Socket(protocol, server, **options)
         made.max_buffered_bytes = max_buffered_bytes
+        made.max_message_bytes = max_message_bytes
         made.crowd = crowd
         return made
 

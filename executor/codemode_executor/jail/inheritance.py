@@ -12,6 +12,8 @@ if sys.platform != "win32":
     import resource
 
 STANDARD_ERROR = 2
+#: Of a worker: its own, one for each of three isolates, one that frees one, and room for the libraries'.
+_MAX_THREADS = 64
 
 
 def _read_proc(name: str) -> bytes:
@@ -120,9 +122,7 @@ def _lower_limit(which: int, wanted: int) -> int:
 
 
 def limits(context: Context) -> Outcome:
-    """Memory, files and descriptors that the worker may get; only ever lowered."""
-    # RLIMIT_NPROC is left alone: it counts every process of the uid, so one worker could starve
-    # the others, and it would count threads. Forking is refused by seccomp.
+    """Memory, files, descriptors and threads that the worker may get; only ever lowered."""
     done: list[str] = []
     headroom = context.policy.data_bytes
     if headroom is not None and sys.platform == "linux":
@@ -142,6 +142,18 @@ def limits(context: Context) -> Outcome:
         done.append("file size unlimited: standard error is a regular file")
     else:
         done.append(f"file size {_lower_limit(resource.RLIMIT_FSIZE, 0)}")
+    most_threads = _threads()  # it opens a file, which nobody can from here on
     # poll() refuses more entries than this limit, so it is the count of what was kept, not 0.
     files = _lower_limit(resource.RLIMIT_NOFILE, max((STANDARD_ERROR, *context.keep_fds)) + 1)
-    return on(", ".join([*done, "core 0", f"descriptors below {files}"]))
+    return on(", ".join([*done, "core 0", f"descriptors below {files}", most_threads]))
+
+
+def _threads() -> str:
+    """Forking is refused by seccomp, but threads are needed; too many would use up the machine's pids.
+
+    The limit counts every process and thread of a uid in a user namespace. Only in a namespace of its own can one
+    worker not starve the others, and everybody else who has this uid.
+    """
+    if sys.platform != "linux" or _read_proc("uid_map").strip():
+        return "threads unlimited: its user namespace is not its own"
+    return f"threads up to {_lower_limit(resource.RLIMIT_NPROC, _MAX_THREADS)}"

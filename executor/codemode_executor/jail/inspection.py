@@ -35,11 +35,14 @@ def inspect(pid: int) -> list[ThreadStatus]:
     statuses: list[ThreadStatus] = []
     for tid in tids:
         try:
-            with open(f"/proc/{pid}/task/{tid}/status", "rb", buffering=0) as file:
-                text = file.read()
+            # Not below task/: the kernel would remember it there, and spend a millisecond on forgetting it when the
+            # process is reaped.
+            with open(f"/proc/{tid}/status", "rb", buffering=0) as file:
+                fields = _fields(file.read().decode("utf-8", "replace"))
         except (FileNotFoundError, ProcessLookupError):
             continue
-        statuses.append(_parse(tid, text.decode("utf-8", "replace")))
+        if fields["Tgid"] == str(pid):  # else it has ended, and its number is somebody else's by now
+            statuses.append(_parse(tid, fields))
     return statuses
 
 
@@ -112,11 +115,12 @@ def _knows_root() -> bool:
     return any(int(line.split()[0]) == 0 for line in lines)
 
 
-def _parse(tid: int, text: str) -> ThreadStatus:
-    fields: dict[str, str] = {}
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        fields[key] = value.strip()
+def _fields(text: str) -> dict[str, str]:
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {key: value.strip() for key, _, value in pairs}
+
+
+def _parse(tid: int, fields: Mapping[str, str]) -> ThreadStatus:
     return ThreadStatus(
         tid=tid,
         name=fields["Name"],

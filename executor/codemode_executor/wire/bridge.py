@@ -6,10 +6,9 @@ types a payload, which neither end parses for the other. Headers are read here, 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -53,12 +52,13 @@ class ModuleDeclaration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, tag="run", tag_field="t", frozen=True, kw_only=True, omit_defaults=True):
-    """Run ``code``. Payload: ``this.env``, a JSON object.
+    """Run ``code``. Payload: ``this.env``, a JSON object; or one that holds it as clone text.
 
     Attributes:
         run: number of the run, larger than all before on this connection.
         providers: namespaces, in their order.
         functions: paths in ``this.env`` that the program may call.
+        services: paths in ``this.env`` under which the program may call any member.
         limits: bounds of the daemon by name, lowered.
         outbound: who serves ``fetch``; ``None`` if it is blocked.
         retain: functions in the result become handles.
@@ -70,6 +70,7 @@ class Run(msgspec.Struct, tag="run", tag_field="t", frozen=True, kw_only=True, o
     code: str
     providers: list[ProviderDeclaration] = []
     functions: list[str] = []
+    services: list[str] = []
     modules: list[ModuleDeclaration] = []
     limits: dict[str, int | float | None] = {}
     outbound: Literal["client"] | None = None
@@ -278,7 +279,16 @@ WithPayload = Run | Answer | Invoke | Call | Result | Invoked
 _encode = msgspec.json.Encoder().encode
 _decode_to_daemon = msgspec.json.Decoder(ToDaemon).decode
 _SHOWN = 200
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_HIGH = rb"\\u[dD][89abAB][0-9a-fA-F]{2}"
+_LOW = rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+#: A high one without a low one after it, or a low one without a high one before it.
+_LONE = re.compile(rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!%b)|(?<!%b\\u[dD])[c-fC-F][0-9a-fA-F]{2})" % (_LOW, _HIGH))
+#: A header that is not longer cannot hold much that is small.
+_LONG_BYTES = 64 * 1024
+#: Bounds of the parts of a longer one, which are looked at before anything is made of them: in bytes, or where texts
+#: are long, in strings.
+_MOST_BYTES = {"limits": 64 * 1024, "functions": 4 * 1024 * 1024, "services": 4 * 1024 * 1024, "handles": 1024 * 1024}
+_MOST_STRINGS = {"providers": 50_000, "modules": 100_000}
 
 
 class BadFrame(ValueError):
@@ -297,12 +307,23 @@ def encode_message(message: ToDaemon | ToClient, payload: bytes = b"") -> bytes:
         message: its header.
         payload: of one that has one. A line feed in JSON can only be white space, and becomes a blank.
     """
+    return b"".join(encode_parts(message, payload))
+
+
+def encode_parts(message: ToDaemon | ToClient, payload: bytes = b"", form: bytes = b"") -> tuple[bytes, bytes]:
+    """As ``encode_message``, in two parts: a payload of ``JOIN_BYTES`` or more is the second, and not copied.
+
+    Args:
+        message, payload: as there.
+        form: what stands before the payload.
+    """
     header = _encode(message)
-    if not has_payload(message):
-        return header
+    if not isinstance(message, WithPayload):
+        return header, b""
     if b"\n" in payload:
         payload = payload.replace(b"\n", b" ")
-    return b"%b\n%b" % (header, payload)
+    head = b"%b\n%b" % (header, form)
+    return (head + payload, b"") if len(payload) < JOIN_BYTES else (head, payload)
 
 
 def decode_frame(frame: bytes) -> Iterator[tuple[ToDaemon, bytes]]:
@@ -327,19 +348,68 @@ def decode_frame(frame: bytes) -> Iterator[tuple[ToDaemon, bytes]]:
     raise BadFrame(f"a frame holds more than {MAX_MESSAGES} messages")
 
 
+#: Every member of every header, not read.
+_Parts = msgspec.defstruct(
+    "_Parts",
+    [
+        (name, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET)
+        for name in dict.fromkeys(("t", *(field for kind in get_args(ToDaemon) for field in kind.__struct_fields__)))
+    ],
+    frozen=True,
+)
+_read_parts = msgspec.json.Decoder(_Parts).decode
+
+
 def _read_header(header: bytes) -> ToDaemon:
     try:
-        return _decode_to_daemon(header)
+        return _read_bounded(header)
     except (msgspec.DecodeError, RecursionError) as error:
         reason = str(error)
-    if _SURROGATE.search(header):
-        # Escapes of lone surrogates, which JavaScript strings may hold, and which are no text anywhere else.
+    readable = without_lone_surrogates(header)
+    if readable is not header:
         try:
-            readable = json.dumps(json.loads(header), ensure_ascii=False)
-            return _decode_to_daemon(readable.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-        except (ValueError, RecursionError) as error:
+            return _read_bounded(readable)
+        except (msgspec.DecodeError, RecursionError) as error:
             reason = str(error)
     raise BadFrame(f"a message is not readable: {reason[:_SHOWN]}")
+
+
+def _read_bounded(header: bytes) -> ToDaemon:
+    """Many small things take long to read, and a lot of memory: nothing is made of more of them than can be meant.
+
+    Raises:
+        BadFrame: there are more.
+        msgspec.DecodeError, RecursionError: it is no message.
+    """
+    if len(header) > _LONG_BYTES:
+        parts = _read_parts(header)
+        for name, most in _MOST_BYTES.items():
+            size = len(_part(parts, name))
+            if size > most:
+                raise BadFrame(f"{name} of a message are {size} bytes long; the limit is {most} bytes")
+        for name, most in _MOST_STRINGS.items():
+            part = _part(parts, name)
+            strings = (part.count(b'"') - part.count(b'\\"')) // 2
+            if strings > most:
+                raise BadFrame(f"{name} of a message have {strings} strings; the limit is {most}")
+        header = _encode(parts)  # what was looked at, and not what a name was given to before that
+    return _decode_to_daemon(header)
+
+
+def _part(parts: msgspec.Struct, name: str) -> bytes:
+    part: msgspec.Raw | msgspec.UnsetType = getattr(parts, name)
+    return b"" if part is msgspec.UNSET else bytes(part)
+
+
+def without_lone_surrogates(text: bytes) -> bytes:
+    """JSON with its escapes of lone surrogates replaced; ``text`` itself if it has none.
+
+    JavaScript strings may hold them; they are no text anywhere else.
+    """
+    if b"\0" in text:
+        return text  # no JSON
+    plain, found = _LONE.subn(rb"\\ufffd", text.replace(rb"\\", b"\0\0"))
+    return plain.replace(b"\0\0", rb"\\") if found else text
 
 
 def join_messages(messages: Iterable[bytes]) -> bytes:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from .pieces import Pieces
+
 _PREFIX = struct.Struct("<I")
 PREFIX_BYTES = _PREFIX.size
+#: The pieces of a longer frame are joined once, when it is complete.
+_LONG_BYTES = 64 * 1024
 
 
 class FrameTooLarge(ValueError):
@@ -33,6 +37,9 @@ class FrameDecoder:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._buffer = bytearray()
+        self._pieces = Pieces()  # of a long frame that is not complete
+        self._missing = 0
+        self._complete: list[bytes] = []  # long frames; they come before what is in the buffer
         self._refused: FrameTooLarge | None = None
 
     def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
@@ -42,10 +49,23 @@ class FrameDecoder:
             FrameTooLarge: a frame is announced that is longer than ``max_bytes``. The stream is unusable from then on.
         """
         if self._refused is None:
+            if self._missing:
+                data = self._add(data)
             self._buffer += data
         return self._frames()
 
+    def _add(self, data: bytes | memoryview) -> bytes | memoryview:
+        """Take what ``data`` has of the long frame; returns the rest of it."""
+        piece, rest = data[: self._missing], data[self._missing :]
+        self._pieces.add(bytes(piece))
+        self._missing -= len(piece)
+        if not self._missing:
+            self._complete.append(self._pieces.take())
+        return rest
+
     def _frames(self) -> Iterator[bytes]:
+        while self._complete:
+            yield self._complete.pop(0)
         buffer = self._buffer
         position = 0
         try:
@@ -59,6 +79,10 @@ class FrameDecoder:
                     break
                 end = position + PREFIX_BYTES + length
                 if len(buffer) < end:
+                    if length >= _LONG_BYTES:
+                        self._pieces.add(bytes(memoryview(buffer)[position + PREFIX_BYTES :]))
+                        self._missing = end - len(buffer)
+                        position = len(buffer)
                     break
                 payload = bytes(memoryview(buffer)[position + PREFIX_BYTES : end])
                 position = end
@@ -71,5 +95,5 @@ class FrameDecoder:
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of an incomplete frame that are held."""
-        return len(self._buffer)
+        """Bytes that are held: of an incomplete frame, its length apart if it is long."""
+        return len(self._buffer) + len(self._pieces)

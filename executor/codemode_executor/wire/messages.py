@@ -47,11 +47,12 @@ class RunLimits(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
-    """Run ``code``. ``env`` is a JSON object that the program finds as ``this.env``.
+    """Run ``code``. ``env`` is a JSON object that the program finds as ``this.env``, or that holds it as clone text.
 
     ``normalize``: do not run it; the result is upstream's normalised text of it. ``clones``: some of its calls answer
-    values as structured clone carries them. ``retain``: functions in the result become handles.
-    ``outbound``: the host serves the program's requests to the network.
+    values as structured clone carries them, or ``env`` holds some. ``retain``: functions in the result become handles.
+    ``outbound``: the host serves the program's requests to the network. ``services``: ``env`` holds services of the
+    host.
     """
 
     run: int
@@ -64,6 +65,7 @@ class Run(msgspec.Struct, tag="run", array_like=True, frozen=True):
     clones: bool = False
     retain: bool = False
     outbound: bool = False
+    services: bool = False
 
 
 class ToolDone(msgspec.Struct, tag="ok", array_like=True, frozen=True):
@@ -115,13 +117,17 @@ ToWorker = Run | ToolDone | ToolFailed | Cancel | Invoke | Release
 
 
 class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
-    """The worker is sealed, has proved it, and has a warm isolate."""
+    """The worker is sealed, has proved it, and has a warm isolate.
+
+    ``without_snapshots``: why its isolates do not begin with snapshots; empty if they do.
+    """
 
     engine: str
     v8: str
     v8_sandbox: bool
     jail: JailReport
     probes: list[ProbeResult]
+    without_snapshots: str = ""
 
 
 class StartFailed(msgspec.Struct, tag="start_failed", array_like=True, frozen=True):
@@ -227,6 +233,19 @@ ToSupervisor = Ready | StartFailed | Accepted | Calls | CancelCall | Logs | Outc
 
 LEVELS = ("log", "warn", "error", "info", "debug", "trace", "dir", "table", "notice", "uncaught", "assert")
 
+#: In msgpack: bytes, none; and what stands before a length of four bytes.
+_NO_BYTES = b"\xc4\x00"
+_BYTES_32 = b"\xc6"
+_LONG_BYTES = 64 * 1024
+
 encode = msgspec.msgpack.Encoder().encode
 decode_to_worker = msgspec.msgpack.Decoder(ToWorker).decode
 decode_to_supervisor = msgspec.msgpack.Decoder(ToSupervisor).decode
+
+
+def encode_parts(message: ToWorker) -> tuple[bytes, bytes]:
+    """As ``encode``, in two parts: the value of a tool that is long is the second, and not copied."""
+    if not isinstance(message, ToolDone) or message.value is None or len(message.value) < _LONG_BYTES:
+        return encode(message), b""
+    without = encode(ToolDone(message.run, message.call, b""))
+    return without[: -len(_NO_BYTES)] + _BYTES_32 + len(message.value).to_bytes(4), message.value

@@ -31,6 +31,7 @@ class Bundles:
     """What every worker needs."""
 
     harness: bytes
+    rehearsal: bytes
     reader: bytes
     typescript: bytes
     typescript_wasm: bytes
@@ -40,7 +41,13 @@ class Bundles:
         """Raises:
         AssetMissing: one of them is not there.
         """
-        return cls(load("harness.js"), load("reader.js"), load("typescript.js"), load("typescript.wasm"))
+        return cls(
+            harness=load("harness.js"),
+            rehearsal=load("rehearsal.js"),
+            reader=load("reader.js"),
+            typescript=load("typescript.js"),
+            typescript_wasm=load("typescript.wasm"),
+        )
 
 
 def load_all(directory: str) -> dict[str, bytes]:

@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import NamedTuple, Protocol, cast
 
+from . import snapshots, thread_state
+
 SUPPORTED_VERSION = "0.14.1"
 
 
@@ -100,7 +102,7 @@ class Engine:
         from py_mini_racer import _dll
 
         try:
-            self.dll = _dll.init_mini_racer(flags=flags)
+            self.dll = _dll.init_mini_racer(flags=[*flags, *snapshots.FLAGS])
         except _dll.LibAlreadyInitializedError as error:
             raise EngineError("V8 was already initialised in this process, with other flags") from error
         self._callback_type = _dll.MR_CALLBACK
@@ -153,6 +155,7 @@ class Isolate:
         self._next_id = _FIRST_FREE_ID
         self._boot: queue.SimpleQueue[tuple[int, _RawValue]] = queue.SimpleQueue()
         self._on_failed_delivery: Done = lambda _: None
+        self._kept: int | None = None
         self._port: _RawValue | None = None
         self._arguments: _RawValue | None = None
         self._context = engine.open_context(self._callback)
@@ -229,6 +232,7 @@ class Isolate:
                 return
             self._freed = True
         self._engine.close_context(self._context)
+        thread_state.drop(self._kept or 0)
         self._waiting.clear()
         self._posts.clear()
 
@@ -279,6 +283,8 @@ class Isolate:
 
     def _callback(self, callback_id: int, raw: _RawValue) -> None:
         """On the isolate's thread. An exception that left this function would be an answer that never comes."""
+        if self._kept is None:
+            self._kept = thread_state.keep()
         if callback_id == _BOOT:
             self._boot.put((callback_id, raw))
             return

@@ -19,6 +19,7 @@ from ..wire.framing import FrameDecoder
 from . import channel
 from .assets import Bundles
 from .isolate import Engine, EngineError, Isolate, Kind, Reply
+from .isolates import Isolates
 from .outbox import Outbox
 from .platform import Platform
 from .program import Reading, ReadingCache, decode_reading, reader_request, second_request
@@ -33,6 +34,7 @@ class Worker:
     """Args:
     sock: the connected socket to the supervisor.
     engine: this process's V8, initialised, without an isolate.
+    isolates: makes those of runs and of the reader.
     bundles: the guest's JavaScript.
     platform: what programs may ask for beyond the language.
     memory_bytes: V8's heap limit for a run.
@@ -45,6 +47,7 @@ class Worker:
         sock: socket.socket,
         engine: Engine,
         *,
+        isolates: Isolates,
         bundles: Bundles,
         platform: Platform,
         memory_bytes: int,
@@ -54,11 +57,9 @@ class Worker:
         self._sock = sock
         self._sock.setblocking(False)
         self._engine = engine
-        self._harness = bundles.harness
-        self._reader_source = _called_with_this(bundles.reader)
+        self._isolates = isolates
         self._transpiler = Transpiler(engine, bundles.typescript, bundles.typescript_wasm, memory_bytes)
         self._platform = platform
-        self._memory_bytes = memory_bytes
         self._frames = FrameDecoder(max_frame_bytes)
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._outbox = Outbox(sock, self._wake)
@@ -85,11 +86,11 @@ class Worker:
         try:
             report = apply(policy, self.descriptors)
             self._reaper = Reaper(self._isolate_freed)
-            self._prepare()
+            # All that stays: what the worker has from now on is what the supervisor measures a run against.
+            self._reader, first = self._isolates.open_first()
+            self._attach(first)
             probes = run_self_test()
             require_blocked(probes, report, policy=policy)
-            # All that stays: what the worker has from now on is what the supervisor measures a run against.
-            self._reader = self._open_reader()
         except JailError as error:
             # A zygote that is gone says nothing about the jail.
             self._start_failed(str(error), hardening=error.layer != "parent_death")
@@ -229,7 +230,10 @@ class Worker:
         run.tick(now)
         if run.state is State.OVER:
             self._run = None
-            self._dispose(run)
+            if self._retire:
+                self._leave(run)
+            else:
+                self._dispose(run)
         elif run.state is State.STOPPED and self._ending is not run:
             self._ending = run
             self._retire = True
@@ -260,25 +264,31 @@ class Worker:
 
     # --- isolates -----------------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
-        isolate = Isolate(self._engine, self._memory_bytes)
-        isolate.load(self._harness)
+    def _attach(self, isolate: Isolate) -> None:
         self._buffer = isolate.attach(self._posted)
         self._isolate = isolate
 
     def _posted(self) -> None:
         self._on_post()
 
-    def _open_reader(self) -> Isolate:
-        reader = Isolate(self._engine, self._memory_bytes)
-        reader.load(self._reader_source)
-        return reader
-
     def _dispose(self, run: GuestRun) -> None:
         """The run is over: its isolate goes, and when it is gone a fresh one comes."""
         self._on_post = lambda: None
         self._ending = run
-        self._reaper.free(run.isolate)
+        if self._outbox.blocked:
+            self._reaper.free(run.isolate)  # which may take long, and what is queued is to be sent meanwhile
+            return
+        # Nothing else is to be done here. If a program does not let go of it, the supervisor ends this process.
+        self._outbox.release()
+        run.isolate.free()
+        self._gone()
+
+    def _leave(self, run: GuestRun) -> None:
+        """The run is over and was the last: its isolate goes with the process."""
+        self._outbox.send(wire.encode(wire.Idle(run.id, retire=True)))
+        if not self._outbox.blocked:
+            os._exit(0)
+        # Else it is still being sent; whoever reads it ends this process.
 
     def _isolate_freed(self, isolate: Isolate) -> None:
         """On the reaper's thread."""
@@ -293,7 +303,7 @@ class Worker:
             self._run = None
         self._platform.reset()
         if not self._retire:
-            self._prepare()
+            self._attach(self._isolates.open_run())
         self._outbox.send(wire.encode(wire.Idle(run.id, self._retire)))
 
     # --- waking up ----------------------------------------------------------------------------------------------------
@@ -314,6 +324,7 @@ class Worker:
                     v8_sandbox=self._engine.sandboxed,
                     jail=report,
                     probes=list(probes),  # pyright: ignore[reportArgumentType]
+                    without_snapshots=self._isolates.without_snapshots,
                 )
             )
         )
@@ -321,8 +332,3 @@ class Worker:
     def _start_failed(self, message: str, *, hardening: bool) -> None:
         self._outbox.send(wire.encode(wire.StartFailed(message, hardening)))
         os._exit(1)
-
-
-def _called_with_this(bundle: bytes) -> bytes:
-    """A script whose value is a function of its ``this``, made of one whose value is a function of a string."""
-    return b"(r=>function(){'use strict';return r(this)})(" + bundle.rstrip().rstrip(b";") + b"\n)"

@@ -127,13 +127,16 @@ class Script:
         source: its own.
     """
 
-    def __init__(self, reading: Reading, namespaces: Sequence[str], preludes: Sequence[str] = ()) -> None:
+    def __init__(self, reading: Reading, namespaces: Sequence[str], preludes: Sequence[tuple[str, str]] = ()) -> None:
         names = f"const{{{','.join(namespaces)}}}=arguments[0];" if namespaces else ""
         names += "".join(f"const {name}=arguments[{index}];" for index, name in enumerate(reading.params, 1))
-        taken = "".join(f"delete arguments[{index}];" for index in range(len(reading.params) + 1))
-        before = "".join(f"\n{prelude}\n;" for prelude in preludes)
+        # What comes last is told whose prelude runs, so that an error can be said to be its.
+        last = len(reading.params) + 1
+        taken = "".join(f"delete arguments[{index}];" for index in range(last))
+        before = "".join(f"arguments[{last}]('{provider}');\n{prelude}\n;" for provider, prelude in preludes)
+        before += f"arguments[{last}]();delete arguments[{last}];" if preludes else f"delete arguments[{last}];"
         # A prelude may wait; the function that runs the program is then a promise of it.
-        waits = "async " if any("await" in prelude for prelude in preludes) else ""
+        waits = "async " if any("await" in prelude for _, prelude in preludes) else ""
         head = (
             f'__start__({waits}function(){{"use strict";{names}{taken}arguments.length=0;{before}return({reading.open}'
         )

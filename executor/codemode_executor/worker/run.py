@@ -31,6 +31,8 @@ from .program import Reading, Script
 SOFT_GRACE_S = 0.02
 _LOOK_S = 0.01  # how often memory and unposted log lines are looked at
 _LOGS_PER_FRAME = 2000
+# What the `fetch` of a service stands on; see their chunk.json.
+_OF_SERVICES = ("native", "url", "fetch")
 
 
 class State(Enum):
@@ -114,12 +116,12 @@ class GuestRun:
             return
         self.state = State.RUNNING
         providers = self._message.providers
-        self._script = Script(
-            reading, [provider.name for provider in providers], [text for _, text in preludes_of(self._message)]
-        )
+        self._script = Script(reading, [provider.name for provider in providers], preludes_of(self._message))
         self.isolate.on_failed_delivery(self._on_reply)
         clones = self._message.clones or self._message.retain or self._message.outbound
         chunks = ["clones", *reading.chunks] if clones else reading.chunks
+        if self._message.services:
+            chunks = [*dict.fromkeys((*chunks, *_OF_SERVICES))]
         self.isolate.deliver(self._configuration(chunks=bool(chunks)))
         if chunks:
             self.isolate.evaluate(self._platform.chunks.script(chunks), self._on_platform_reply)

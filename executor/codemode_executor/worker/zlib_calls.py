@@ -39,15 +39,8 @@ _CODES = {
 }
 
 
-def _load_brotli() -> Any:
-    try:
-        return importlib.import_module("brotli")
-    except ImportError:
-        return None
-
-
-# Before the jail, in which nothing can be imported.
-_BROTLI = _load_brotli()
+# It has no types.
+_brotli: Any = importlib.import_module("brotli")
 
 
 class _Mode(IntEnum):
@@ -188,7 +181,7 @@ class _BrotliEncoder:
         block = _number(params, "lgblock", 0, 24)
         if block >= 16:
             options["lgblock"] = block
-        self._brotli = _BROTLI.Compressor(**options)
+        self._brotli = _brotli.Compressor(**options)
         self._ended = False
 
     def step(self, data: bytes, flush: int) -> _Step:
@@ -205,14 +198,14 @@ class _BrotliEncoder:
 
 class _BrotliDecoder:
     def __init__(self) -> None:
-        self._brotli = _BROTLI.Decompressor()
+        self._brotli = _brotli.Decompressor()
 
     def step(self, data: bytes, flush: int) -> _Step:
         if self._brotli.is_finished():
             return _Step(b"", ended=True, unused=len(data))
         try:
             output = self._brotli.process(data, output_buffer_limit=MAX_OUTPUT)
-        except _BROTLI.error as error:
+        except _brotli.error as error:
             raise GuestError("ERR_BROTLI_DECODING_FAILED", "Compression failed") from error
         if self._brotli.is_finished():
             return _Step(output, ended=True)
@@ -250,8 +243,6 @@ def _open_zlib(params: dict[str, Any], dictionary: bytes) -> _Stream:
 
 
 def _open_brotli(params: dict[str, Any]) -> _Stream:
-    if _BROTLI is None:
-        raise GuestError("ERR_METHOD_NOT_IMPLEMENTED", "Brotli is not implemented: the host has no package for it")
     return _BrotliEncoder(params) if params.get("encode") else _BrotliDecoder()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import select
 import signal
@@ -22,6 +23,7 @@ from ..wire import zygote as wire
 from ..wire.framing import FrameDecoder, encode_frame
 from . import assets
 from .isolate import Engine
+from .isolates import Isolates
 from .main import Worker
 from .platform import Platform
 
@@ -76,6 +78,7 @@ class Zygote:
         self._retired = False
         self._setup: wire.Setup | None = None
         self._engine: Engine | None = None
+        self._isolates: Isolates | None = None
         self._bundles: assets.Bundles | None = None
         self._platform: Platform | None = None
         self._poller = select.poll()
@@ -127,11 +130,15 @@ class Zygote:
     def _load(self, setup: wire.Setup) -> None:
         self._setup = setup
         self._bundles = assets.Bundles.load()
-        self._platform = Platform()
         self._engine = Engine(setup.v8_flags)
         if setup.jitless:
             self._engine.reserve_callbacks()
+        self._isolates = Isolates(self._engine, self._bundles, setup.memory_bytes, one_run=setup.one_run)
+        self._platform = Platform()
+        self._isolates.wait_for_snapshots()
         prepare(_policy(setup))
+        # What is here stays. A worker that looked through it for garbage would copy the pages that it shares.
+        gc.freeze()
         self._send(wire.Started())
 
     def _send(self, message: wire.FromZygote, descriptor: int | None = None) -> None:
@@ -175,13 +182,16 @@ class Zygote:
     def _become_worker(self, descriptor: int, stderr: int) -> NoReturn:
         status = 1
         try:
-            setup, engine, platform, bundles = self._setup, self._engine, self._platform, self._bundles
-            if setup is None or engine is None or platform is None or bundles is None:
+            setup, engine, isolates = self._setup, self._engine, self._isolates
+            platform, bundles = self._platform, self._bundles
+            if setup is None or engine is None or isolates is None or platform is None or bundles is None:
                 raise RuntimeError("a worker was asked for before the set-up")
             os.dup2(stderr, 2)
+            gc.enable()
             worker = Worker(
                 socket.socket(fileno=descriptor),
                 engine,
+                isolates=isolates,
                 bundles=bundles,
                 platform=platform,
                 memory_bytes=setup.memory_bytes,

@@ -3,8 +3,7 @@
 
 import { ExecutorError } from "../errors.js";
 import { Batch } from "../protocol/batch.js";
-import { bytesBeyond } from "../protocol/utf8.js";
-import { Close, type LogLine, Violation } from "../protocol/messages.js";
+import { Close, type LogLine, type Message, Violation, messageBytesBeyond } from "../protocol/messages.js";
 import { type Event, type RunSpec, Session } from "../protocol/session.js";
 import { after, type Timer } from "./timers.js";
 import { ConnectFailure, type Dial, type Transport } from "./transport.js";
@@ -57,7 +56,7 @@ export class Connection {
   #onClosed: (() => void) | undefined;
 
   private constructor(later: (action: () => void) => void) {
-    this.#batch = new Batch((frame) => this.#transport?.send(frame), later);
+    this.#batch = new Batch((head, tail) => this.#transport?.send(head, tail), later);
   }
 
   /**
@@ -135,7 +134,7 @@ export class Connection {
   begin(spec: RunSpec, handler: RunHandler): number {
     const { run, message } = this.#session.run(spec);
     const limit = this.hello.maxMessageBytes;
-    const size = bytesBeyond(message, limit);
+    const size = messageBytesBeyond(message, limit);
     if (size !== undefined) {
       this.close(); // its session believes that the run has begun
       const text = `the program, its modules and bindings are ${size} bytes long; the daemon takes ${limit} (max_message_bytes)`;
@@ -150,10 +149,15 @@ export class Connection {
 
   /** Settles when an answer may be encoded: what was sent before it has left. */
   async ready(): Promise<void> {
-    while (!this.#closed && this.#transport !== undefined && this.#transport.buffered > HIGH_WATER) {
+    while (this.isSlow) {
       this.#batch.flush();
-      await this.#transport.drained();
+      await this.#transport?.drained();
     }
+  }
+
+  /** So much waits to leave that an answer should not even be encoded: see `ready`. */
+  get isSlow(): boolean {
+    return !this.#closed && this.#transport !== undefined && this.#transport.buffered > HIGH_WATER;
   }
 
   /** Answer a call, if anybody still waits for it. */
@@ -201,7 +205,7 @@ export class Connection {
     this.#lose(lost(why), why);
   }
 
-  #add(message: string | undefined): void {
+  #add(message: Message | undefined): void {
     if (message !== undefined) this.#batch.add(message);
   }
 

@@ -3,8 +3,8 @@
 import { ExecutorError } from "../errors.js";
 
 export interface Transport {
-  /** Hand a text message over. Does nothing once the socket has closed. */
-  send(text: string): void;
+  /** Hand a frame of text over, the end of which may be apart. Does nothing once the socket has closed. */
+  send(head: string, tail?: string): void;
   /** Bytes that were handed over and have not left; 0 where the platform does not tell. */
   readonly buffered: number;
   /** Settles when less is buffered, or the socket has closed. */

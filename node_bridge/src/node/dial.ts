@@ -1,11 +1,13 @@
 // A WebSocket of Node, by `ws`: Node's own can neither open Unix sockets, nor say how much waits to leave, nor let a process go.
 
+import { isAscii } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import WebSocket from "ws";
 import type { Dial, Transport, TransportEvents } from "../connections/transport.js";
 import { ConnectFailure, handshakeRefused } from "../connections/transport.js";
 import { SUBPROTOCOL } from "../protocol/messages.js";
+import { textFrame } from "./frames.js";
 
 /** How a TLS connection is checked, as `node:tls` takes it. */
 export interface TlsOptions {
@@ -72,7 +74,8 @@ function listen(socket: WebSocket, events: TransportEvents): void {
       socket.close(4400, "binary messages are not part of the protocol");
       return;
     }
-    events.onFrame(data.toString());
+    // What is ASCII, as almost everything is, is a text at once.
+    events.onFrame(isAscii(data) ? data.toString("latin1") : data.toString());
   });
   socket.on("close", (code: number, reason: Buffer) => events.onClosed(code, reason.toString()));
 }
@@ -92,11 +95,13 @@ class NodeTransport implements Transport {
     return this.#socket.bufferedAmount;
   }
 
-  send(text: string): void {
+  send(head: string, tail = ""): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    // An error of the socket is not this message's: `close` follows.
-    this.#socket.send(text, () => {
-      if (this.buffered < DRAINED_BELOW) this.#wake();
+    const { bytes, done } = textFrame(head, tail);
+    // Whole frames stand between those of `ws` itself. An error of the socket is not this one's: `close` follows.
+    this.#raw.write(bytes, () => {
+      done?.();
+      if (this.#waiting.size > 0 && this.buffered < DRAINED_BELOW) this.#wake();
     });
   }
 

@@ -1,6 +1,8 @@
 // The messages of `codemode-executor.v1` as they stand in a frame: a header of JSON on one line and, for some types, a
 // payload on the next. Everything that arrives is checked here; a payload is passed on as it came.
 
+import { bytesBeyond, utf8Length } from "./utf8.js";
+
 /** The peer does not keep to the protocol: the connection is of no use any more. */
 export class Violation extends Error {
   override readonly name = "Violation";
@@ -10,6 +12,9 @@ export const SUBPROTOCOL = "codemode-executor.v1";
 export const PROTOCOL = 1;
 
 export const Close = { DONE: 1000, GOING_AWAY: 1001, TOO_LARGE: 1009, VIOLATION: 4400, TOO_SLOW: 4408 } as const;
+
+/** A frame that holds several messages stays under this; characters. */
+export const MAX_JOINED = 256 * 1024;
 
 /** Longest name of a provider, a tool, a function; characters. */
 export const MAX_NAME = 256;
@@ -114,10 +119,28 @@ export function* readFrame(frame: string): Generator<Incoming, void, void> {
   }
 }
 
+/** A message as it is sent. One with a long payload is in two parts: as one text, it would be copied. */
+export type Message = string | { readonly head: string; readonly tail: string };
+
 /** A message as it is sent. What no UTF-8 has, half a surrogate pair, becomes U+FFFD in a header. */
-export function write(header: Header, payload?: string): string {
-  const line = JSON.stringify(header).replace(BACKSLASH_OR_LONE, (found) => (found === "\\\\" ? found : "\ufffd"));
-  return payload === undefined ? line : `${line}\n${payload}`;
+export function write(header: Header, payload?: string): Message {
+  const line = writeHeader(header);
+  if (payload === undefined) return line;
+  return payload.length < MAX_JOINED ? `${line}\n${payload}` : { head: `${line}\n`, tail: payload };
+}
+
+function writeHeader(header: Header): string {
+  const line = JSON.stringify(header);
+  if (!line.includes("\\ud")) return line;
+  return line.replace(BACKSLASH_OR_LONE, (found) => (found === "\\\\" ? found : "\ufffd"));
+}
+
+/** The length of a message that is longer than `limit` bytes; `undefined` for any other. */
+export function messageBytesBeyond(message: Message, limit: number): number | undefined {
+  if (typeof message === "string") return bytesBeyond(message, limit);
+  if ((message.head.length + message.tail.length) * 3 <= limit) return undefined;
+  const bytes = utf8Length(message.head) + utf8Length(message.tail);
+  return bytes > limit ? bytes : undefined;
 }
 
 function lineEnd(frame: string, from: number): number {

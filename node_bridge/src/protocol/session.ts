@@ -4,7 +4,7 @@
 //     OPENING ── hello ──► IDLE ── run ──► PENDING ── accepted ──► RUNNING ── result, error, fault ──► IDLE
 //                                             └─ refused ─► IDLE          └─ result ─► RETAINED ── over ─► IDLE
 
-import { type Incoming, type Limits, Violation, readFrame, write } from "./messages.js";
+import { type Incoming, type Limits, type Message, Violation, readFrame, write } from "./messages.js";
 
 export type State = "opening" | "idle" | "pending" | "running" | "retained" | "broken";
 
@@ -25,6 +25,7 @@ export interface RunSpec {
   readonly code: string;
   readonly providers: readonly ProviderSpec[];
   readonly functions: readonly string[];
+  readonly services: readonly string[];
   readonly modules: readonly ModuleSpec[];
   readonly limits: Partial<Limits>;
   readonly outbound: boolean;
@@ -214,7 +215,7 @@ export class Session {
   }
 
   /** Begin a run. Only while idle and not draining. What belongs to it is named by its number from here on. */
-  run(spec: RunSpec): { run: number; message: string } {
+  run(spec: RunSpec): { run: number; message: Message } {
     if (this.#state !== "idle") throw new Error(`a run cannot begin while the connection is ${this.#state}`);
     this.#state = "pending";
     this.#run += 1;
@@ -228,6 +229,7 @@ export class Session {
       code: spec.code,
       providers: spec.providers,
       ...(spec.functions.length > 0 && { functions: spec.functions }),
+      ...(spec.services.length > 0 && { services: spec.services }),
       ...(spec.modules.length > 0 && { modules: spec.modules }),
       ...(Object.keys(spec.limits).length > 0 && { limits: spec.limits }),
       ...(spec.outbound && { outbound: "client" }),
@@ -238,12 +240,12 @@ export class Session {
   }
 
   /** A call's answer; `undefined` if nobody waits for it any more. */
-  answer(run: number, call: number, payload: string): string | undefined {
+  answer(run: number, call: number, payload: string): Message | undefined {
     return this.#isOpen(run, call) ? write({ t: "answer", run, call }, payload) : undefined;
   }
 
   /** A call's failure; `undefined` if nobody waits for it any more. */
-  answerError(run: number, call: number, failure: { readonly message: string }): string | undefined {
+  answerError(run: number, call: number, failure: { readonly message: string }): Message | undefined {
     return this.#isOpen(run, call) ? write({ ...failure, t: "answer_error", run, call }) : undefined;
   }
 
@@ -253,7 +255,7 @@ export class Session {
   }
 
   /** End the run; `undefined` if it is over. */
-  cancel(run: number): string | undefined {
+  cancel(run: number): Message | undefined {
     const going = this.#state === "pending" || this.#state === "running" || this.#state === "retained";
     return going && run === this.#run ? write({ t: "cancel", run }) : undefined;
   }
@@ -264,7 +266,7 @@ export class Session {
     handle: number,
     payload: string,
     timeoutS: number | undefined,
-  ): { invocation: number; message: string } | undefined {
+  ): { invocation: number; message: Message } | undefined {
     if (this.#state !== "retained" || run !== this.#run) return undefined;
     const invocation = (this.#lastInvocation += 1);
     this.#openInvocations.add(invocation);
@@ -273,11 +275,11 @@ export class Session {
   }
 
   /** Functions of the retained run are not needed any more; `undefined` if it is over. */
-  release(run: number, handles: readonly number[]): string | undefined {
+  release(run: number, handles: readonly number[]): Message | undefined {
     return this.#state === "retained" && run === this.#run ? write({ t: "release", run, handles }) : undefined;
   }
 
-  ping(): string {
+  ping(): Message {
     this.#ping += 1;
     return write({ t: "ping", n: this.#ping });
   }

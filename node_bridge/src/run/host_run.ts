@@ -29,6 +29,23 @@ const MAX_FAILURE_MORE = 500_000;
 /** How tool calls are made part of their run. */
 export type Inside = (token: string, action: () => void) => void;
 
+/** Whether a call's answer is wanted. Few ask for the signal, and one that nobody asks for is never made. */
+class Unwanted {
+  #controller: AbortController | undefined;
+  #reason: unknown;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(this.#reason);
+  }
+}
+
 export class HostRun implements RunHandler {
   readonly logs: string[] = [];
   /** What holds the functions of its result alive. */
@@ -39,7 +56,7 @@ export class HostRun implements RunHandler {
   readonly #onOver: () => void;
   readonly #answerBytes: number;
   readonly #limits: Limits;
-  readonly #calls = new Map<number, AbortController>();
+  readonly #calls = new Map<number, Unwanted>();
   #number = 0;
   #token = "";
   #deadline: Timer | undefined;
@@ -97,11 +114,10 @@ export class HostRun implements RunHandler {
   }
 
   async #serve(call: IncomingCall): Promise<void> {
-    const unwanted = new AbortController();
+    const unwanted = new Unwanted();
     this.#calls.set(call.call, unwanted);
     try {
-      const ready = (): Promise<void> => this.#connection.ready();
-      const answer = await this.#serving.serve(call, this.#answerBytes, ready, unwanted.signal);
+      const answer = await this.#serving.serve(call, this.#answerBytes, this.#connection, unwanted);
       const size = bytesBeyond(answer, this.#answerBytes);
       if (size === undefined) return this.#connection.answer(this.#number, call.call, answer);
       const what = call.kind === "env" || call.kind === "outbound" ? call.tool : `${call.provider}.${call.tool}`;
@@ -157,6 +173,8 @@ export class HostRun implements RunHandler {
 
   /** A request to the network ends with its program. Tools run to their end: they may have something to finish. */
   #endCalls(): void {
+    this.#serving.end();
+    if (this.#calls.size === 0) return;
     for (const unwanted of this.#calls.values()) unwanted.abort(new DOMException("The program has ended", "AbortError"));
     this.#calls.clear();
   }

@@ -26,12 +26,17 @@ export const NO_CONTEXT: NestingContext = {
 
 /**
  * What calls an action as part of a tool call of a run: in the context of this moment, which is that of whoever started the
- * run, and with the run as the parent of those that the action starts.
+ * run, and with the run as the parent of those that the action starts. A run has one token.
  *
  * @param where stands for the daemon
  */
 export function insideRun(context: NestingContext, where: object, depth: number): (token: string, action: () => void) => void {
-  const enter = context.snapshot();
-  return (token, action) =>
-    enter(() => context.run(new Map([...(context.getStore() ?? []), [where, { token, depth }]]), action));
+  const outside = context.snapshot();
+  let inside: (<R>(action: () => R) => R) | undefined;
+  return (token, action) => {
+    inside ??= outside(() =>
+      context.run(new Map([...(context.getStore() ?? []), [where, { token, depth }]]), () => context.snapshot()),
+    );
+    inside(action);
+  };
 }

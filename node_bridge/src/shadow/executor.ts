@@ -166,6 +166,9 @@ export class ShadowExecutor implements Executor {
     try {
       await sleep(0); // the answer goes first
       const { shadow, replay } = await this.#runShadow(watch);
+      // A tool that the program did not wait for can answer meanwhile, with what is no copy or finds no room.
+      const { spoiled } = watch.recording;
+      if (spoiled !== undefined) return void this.#skip(spoiled);
       const disagreement = compared(watch, primary, shadow, replay);
       this.#counts[disagreement === undefined ? "agreed" : "disagreed"] += 1;
       if (disagreement !== undefined) this.#tell("report", () => this.#options.report(disagreement));

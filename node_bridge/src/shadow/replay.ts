@@ -1,6 +1,6 @@
 // The shadow's tool calls, answered from a recording: no tool is called.
 
-import { sleep } from "../connections/timers.js";
+import { after, orAborted, sleep } from "../connections/timers.js";
 import { type Answer, type Call, type RecordedCall, type Recording, keyOf } from "./recording.js";
 
 /** How many names of calls a report holds. */
@@ -23,6 +23,7 @@ export class Replay {
   readonly #unexpected: string[] = [];
   readonly #waiting = new Set<Waiting>();
   #delivering = false;
+  #wake: () => void = () => {};
 
   /** @param signal ends what still waits when the run is over */
   constructor(recording: Recording, signal: AbortSignal) {
@@ -76,20 +77,31 @@ export class Replay {
   }
 
   async #deliverAll(): Promise<void> {
-    if (this.#delivering) return;
-    this.#delivering = true;
-    // What the program asked for in the same turn may have been answered before this.
+    // What the program asks for in the same turn may have been answered before this.
     await sleep(0, this.#signal);
+    if (this.#delivering) return this.#wake();
+    this.#delivering = true;
     for (let first = this.#first(); first !== undefined; first = this.#first()) {
       const pause = first.due - Date.now();
       if (pause > 0) {
-        await sleep(pause, this.#signal);
+        await this.#pause(pause);
         continue; // another one may be first by now
       }
       this.#waiting.delete(first);
       first.deliver();
     }
     this.#delivering = false;
+  }
+
+  /** Until `ms` have passed, or another answer is waited for: it may be due before. */
+  async #pause(ms: number): Promise<void> {
+    const over = new Promise<void>((resolve) => (this.#wake = resolve));
+    const timer = after(ms, () => this.#wake());
+    try {
+      await orAborted(over, this.#signal);
+    } finally {
+      timer.clear();
+    }
   }
 
   #first(): Waiting | undefined {

@@ -47,7 +47,7 @@ const NO_STAND_INS: StandIns = { handle: () => undefined, shape: () => undefined
  */
 export function encodeClone(value: unknown, root = "result", standIns: StandIns = NO_STAND_INS): Encoded {
   if (value === undefined) return { form: Form.UNDEFINED, text: "" };
-  if (standIns === NO_STAND_INS && isPlain(value)) return { form: Form.PLAIN, text: JSON.stringify(value) };
+  if (isPlain(value)) return { form: Form.PLAIN, text: JSON.stringify(value) };
   return { form: Form.RICH, text: new Encoder(root, standIns).encode(value) };
 }
 

@@ -39,7 +39,13 @@ export function encodeEnv(bindings: Readonly<Record<string, unknown>>): Env {
 /** Most bindings are no more than that, and a program reads them without the code that reads clones. */
 function asToolJson(bindings: Readonly<Record<string, unknown>>, survey: Survey): string {
   const replaced = (value: unknown): unknown => {
-    if (typeof value === "function") return new FunctionReference(survey.handleOf(value)?.path ?? "");
+    if (typeof value === "function") {
+      const handle = survey.handleOf(value);
+      if (handle === undefined) {
+        throw badRequest("bindings have a getter that gives another function each time: read it once, and give what it gave");
+      }
+      return new FunctionReference(handle.path);
+    }
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return value;
     if (Array.isArray(value)) return value.map(replaced);
     return Object.fromEntries(Object.entries(survey.shapeOf(value) ?? value).map(([key, item]) => [key, replaced(item)]));

@@ -110,6 +110,10 @@ export class Survey {
 
   #descend({ path, depth }: Place, members: readonly (readonly [string, unknown])[]): void {
     for (const [key, value] of [...members].reverse()) {
+      if (typeof value === "number" || typeof value === "string" || typeof value === "boolean" || value === null) {
+        this.#look({ value, path, depth }); // what most of a long array is, and never named
+        continue;
+      }
       const shown = keyText(key);
       this.#open.push({ value, path: path === "" ? shown.replace(/^\./, "") : path + shown, depth: depth + 1 });
     }

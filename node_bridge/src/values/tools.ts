@@ -97,16 +97,34 @@ export interface ToolFailure {
   readonly cause?: unknown;
 }
 
-/** The failure of a tool that threw. A part that cannot be encoded is left out; it is no reason to lose the message. */
+/**
+ * The failure of a tool that threw. A part that cannot be read or encoded is left out; it is no reason to lose the others. Never
+ * throws: a getter, a proxy or `{ toString: 1 }`, which a program may have sent, would else be felt by the host, not by its program.
+ */
 export function toolFailureOf(thrown: unknown): ToolFailure {
-  if (!(thrown instanceof Error)) return { message: String(thrown) || "an empty value was thrown" };
+  if (attempt(() => thrown instanceof Error) !== true) {
+    return { message: (attempt(() => String(thrown)) ?? "a value was thrown that has no text") || "an empty value was thrown" };
+  }
+  const error = thrown as Error & { code?: unknown; details?: unknown };
   const failure: Members = {};
-  const { code, details } = thrown as { code?: unknown; details?: unknown };
-  const cause = thrown.cause instanceof Error ? `${thrown.cause.name}: ${thrown.cause.message}` : thrown.cause;
-  for (const [key, value] of Object.entries({ code, details, cause })) {
+  const parts = {
+    code: attempt(() => error.code),
+    details: attempt(() => error.details),
+    cause: attempt(() => (error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : error.cause)),
+  };
+  for (const [key, value] of Object.entries(parts)) {
     if (value !== undefined && isEncodable(value)) failure[key] = value;
   }
-  return { message: String(thrown.message) || String(thrown.name) || "Error", name: String(thrown.name), ...failure };
+  const name = attempt(() => String(error.name)) ?? "Error";
+  return { message: attempt(() => String(error.message)) || name || "Error", name, ...failure };
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** What a failed tool answers a call with: upstream's text as `error`, and beside it what an `Error` can carry. */

@@ -84,8 +84,8 @@ class WorkerTransport implements Transport {
     socket.addEventListener("error", over);
   }
 
-  send(text: string): void {
-    if (this.#open) this.#socket.send(text);
+  send(head: string, tail = ""): void {
+    if (this.#open) this.#socket.send(head + tail);
   }
 
   drained(): Promise<void> {

@@ -42,6 +42,27 @@ test("a tool is called with its arguments, and answers in the codec", async () =
   assert.equal(await served(tool("nothing"), { providers }), "");
 });
 
+test("a tool that throws what cannot be read fails its call, and not its host", async () => {
+  const no = () => { throw new Error("no"); };
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const error = (more) => Object.defineProperties(new RangeError("far"), Object.getOwnPropertyDescriptors(more));
+  const wordless = /^a value was thrown that has no text$/;
+  for (const [thrown, message] of [
+    ["k=v".match(/(?<key>.)/).groups, wordless],
+    [revoked, wordless],
+    [new Proxy(new Error("a"), { get: no, getPrototypeOf: no }), wordless],
+    [new Proxy(new Error("a"), { get: no }), /^Error$/],
+    [error({ get details() { return no(); }, get code() { return no(); }, get cause() { return no(); } }), /^far$/],
+    [error({ get message() { return no(); } }), /^RangeError$/],
+    // As a program can send it: Object.assign(new Error(…), input).
+    [error({ message: { toString: 1, valueOf: 1 } }), /^RangeError$/],
+    [error({ name: { toString: 1, valueOf: 1 }, cause: error({ message: { toString: 1, valueOf: 1 } }) }), /^far$/],
+  ]) {
+    assert.match((await served(tool("boom"), { providers: tools({ boom: async () => { throw thrown; } }) })).message, message);
+  }
+});
+
 test("a tool that throws, that is not there, that answers too much, that cannot be encoded", async () => {
   const thrown = Object.assign(new TypeError("bad", { cause: new Error("inner") }), { code: "E1", details: { n: 1 } });
   const providers = tools({
@@ -78,6 +99,17 @@ test("functions of bindings are called by path", async () => {
   assert.equal(await served(env("list[0]"), { options: { bindings } }), '1"in a list"');
   assert.match((await served(env("DB.drop"), { options: { bindings } })).message, /does not implement the method "DB\.drop"/);
   assert.match((await served(env("DB.query", "11"), { options: { bindings } })).message, /array/);
+});
+
+test("what a service answered is let go when the run has ended, also where no call is open then", async () => {
+  class Fetcher {}
+  const released = [];
+  const answer = Object.defineProperty(() => 7, Symbol.dispose, { value: () => released.push("answer") });
+  // As workerd's stubs look: they have every name.
+  const service = new Proxy(new Fetcher(), { has: () => true, get: (it, name) => (name === "make" ? () => answer : it[name]) });
+  const calling = [{ kind: "env", tool: "S.make" }, "1[]"];
+  assert.equal(await served(calling, { options: { bindings: { S: service } } }), '2{"root":["h",0],"table":[]}');
+  assert.deepEqual(released, ["answer"]);
 });
 
 test("globalOutbound is given real requests, a Fetcher or a function", async () => {
@@ -440,10 +472,12 @@ const UNUSABLE = [
   ["a module of two kinds", { url: URL_, token: TOKEN, modules: { m: { js: "", cjs: "" } } }, /one member/],
   ["a module that is no JSON", { url: URL_, token: TOKEN, modules: { m: { json: undefined } } }, /no form in JSON/],
   ["bindings that are a list", { url: URL_, token: TOKEN, bindings: [] }, /bindings must be/],
-  ["a Map among bindings", { url: URL_, token: TOKEN, bindings: { a: { m: new Map() } } }, /bindings\.a\.m is an instance of Map/],
-  ["a bigint among bindings", { url: URL_, token: TOKEN, bindings: { n: 1n } }, /bindings\.n is a bigint/],
-  ["a cycle among bindings", { url: URL_, token: TOKEN, bindings: (() => { const a = {}; a.a = a; return a; })() }, /cycle/],
-  ["two functions of one path", { url: URL_, token: TOKEN, bindings: { "a.b": () => 1, a: { b: () => 2 } } }, /two functions/],
+  ["an instance among bindings", { url: URL_, token: TOKEN, bindings: { a: { m: [new (class Own {})()] } } }, /bindings\.a\.m\[0\] is an instance of Own/],
+  ["an instance inside a Map among bindings", { url: URL_, token: TOKEN, bindings: { m: new Map([[1, new URL("http://a/")]]) } }, /bindings\.m \(an entry\) is an instance of URL/],
+  ["a symbol among bindings", { url: URL_, token: TOKEN, bindings: { s: Symbol("s") } }, /bindings\.s is a symbol/],
+  ["what only looks like a number among bindings", { url: URL_, token: TOKEN, bindings: { n: { [Symbol.toStringTag]: "Number", __proto__: class {}.prototype } } }, /cannot be given to a program/],
+  ["too many functions among bindings", { url: URL_, token: TOKEN, bindings: Array.from({ length: 1001 }, () => () => 1).reduce((all, f, i) => ({ ...all, [`f${i}`]: f }), {}) }, /more than 1000/],
+  ["a function too deep among bindings", { url: URL_, token: TOKEN, bindings: { ["k".repeat(300)]: () => 1 } }, /longer than 256 characters/],
 ];
 for (const [what, options, message] of UNUSABLE) {
   test(`unusable: ${what}`, () => assert.throws(() => new DynamicWorkerExecutor(options), { code: "BAD_REQUEST", message }));

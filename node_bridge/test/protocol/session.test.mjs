@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_JOINED, Batch } from "../../dist/protocol/batch.js";
+import { Batch } from "../../dist/protocol/batch.js";
+import { MAX_JOINED } from "../../dist/protocol/messages.js";
 import { Violation, readFrame, write } from "../../dist/protocol/messages.js";
 import { Session } from "../../dist/protocol/session.js";
 import { bytesBeyond, utf8Length } from "../../dist/protocol/utf8.js";

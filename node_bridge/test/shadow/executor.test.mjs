@@ -324,6 +324,35 @@ test("what comes too late to be recorded is not held", async () => {
   assert.equal(executor.counts.agreed, 20);
 });
 
+test("a quick answer does not wait for a slow one that was asked for before it", async () => {
+  const { executor, reports } = pair(here(), here());
+  const program = `async () => {
+    const timer = (ms, value) => new Promise((done) => setTimeout(done, ms, value));
+    const slow = codemode.slow();
+    await timer(20);
+    return [await Promise.race([codemode.quick(), timer(300, "timer")]), await slow];
+  }`;
+  const later = (ms, value) => async () => (await sleep(ms), value);
+  const { result } = await executor.execute(program, tools({ slow: later(900, "slow"), quick: later(5, "quick") }));
+  assert.deepEqual(result, ["quick", "slow"]);
+  await executor.idle();
+  assert.deepEqual([reports, executor.counts.agreed], [[], 1]);
+});
+
+test("a recording that is spoiled while it is replayed is not compared", async () => {
+  const { executor, reports } = pair(here(), here(), { maxRecorded: 20_000 });
+  let finish;
+  const slow = () => new Promise((resolve) => (finish = resolve));
+  const program = "async () => { codemode.slow(); await codemode.a(); await codemode.pause(); return await codemode.b() }";
+  const fns = { slow, a: async () => 1, pause: () => sleep(100), b: async () => 2 };
+  assert.equal((await executor.execute(program, tools(fns))).result, 2);
+  await sleep(30); // the shadow waits for `pause`
+  finish("x".repeat(30_000));
+  await executor.idle();
+  assert.deepEqual([reports, executor.counts.skipped.memory], [[], 1]);
+  assertCounted(executor.counts);
+});
+
 test("an answer that cannot even be looked at is the caller's, and held by nobody", async () => {
   const odd = { result: 1, get logs() { throw new Error("no logs"); } };
   const { executor, faults } = pair(answering(odd), here(), { maxRecorded: 10 });

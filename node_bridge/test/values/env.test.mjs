@@ -48,6 +48,8 @@ test("a value that throws when it is read is refused, or throws", () => {
   assert.throws(() => encodeEnv({ get a() { throw new Error("no"); } }), /no/);
   // Another function every time it is asked for.
   assert.throws(() => encodeEnv({ since: new Date(0), get f() { return () => 1; } }), { code: "BAD_REQUEST", message: /bindings\.f/ });
+  assert.throws(() => encodeEnv({ get f() { return () => 1; } }), { code: "BAD_REQUEST", message: /another function each time/ });
+  assert.throws(() => encodeEnv({ get db() { return { query: () => 1 }; } }), { code: "BAD_REQUEST", message: /another function each time/ });
 });
 
 test("nothing in Node is a service", () => {

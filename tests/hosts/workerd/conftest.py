@@ -12,6 +12,7 @@ import pytest_asyncio
 from hosts.workerd.cases import HERE
 from hosts.workerd.host import Host
 
+_CRASHES = pytest.StashKey[list[str]]()
 _NEEDED = {
     HERE / "node_modules" / "miniflare": "npm ci --ignore-scripts in tests/hosts/workerd",
     HERE / "dist" / "host.mjs": "npm run build in tests/hosts/workerd",
@@ -32,7 +33,13 @@ def installed() -> None:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def host(installed: None) -> AsyncIterator[Host]:
+async def host(installed: None, request: pytest.FixtureRequest) -> AsyncIterator[Host]:
     instance = Host()
     yield instance
+    request.config.stash[_CRASHES] = instance.crashes
     await instance.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for reason in config.stash.get(_CRASHES, []):
+        terminalreporter.write_line(f"hosts in workerd: started again and asked again: {reason[:2000]}")

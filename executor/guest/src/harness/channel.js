@@ -61,13 +61,17 @@ const write = (text) => {
 // The empty message means nothing to the worker but that there may be log records.
 const EMPTY = '[]\n'
 
-// Calling what every run needs compiles it while nobody waits.
 export const attach = (fn) => {
   post = fn
+  return buffer
+}
+
+// A function that was called is compiled, and needs less of a stack that is nearly used up.
+export const compile = () => {
+  post = () => undefined
   send('', '')
   flush()
   write(EMPTY)
-  return buffer
 }
 
 export const flush = () => {

@@ -47,6 +47,9 @@ const decodeBinary = (type, data) => {
   return type === 'ArrayBuffer' ? viewBuffer(bytes) : bytes
 }
 
+// `this.env` as clone text, which only a chunk can read: see cloned-env.js.
+export const isClonedEnv = (env) => hasOwn(env, TAG) && env[TAG] === 'clone'
+
 // Makes the functions of `this.env`; nothing else may hold any.
 let makeFunction
 
@@ -88,9 +91,9 @@ export const parseMessage = (text, refuse, envFunction) => {
     try {
       if (hasOwn(item, 'value')) item.value = revive(item.value)
       if (hasOwn(item, 'details')) item.details = revive(item.details)
-      if (hasOwn(item, 'env')) {
+      if (hasOwn(item, 'env') && !isClonedEnv(item.env)) {
         makeFunction = envFunction
-        item.env = reviveMembers(item.env)
+        item.env = revive(item.env)
       }
     } catch (error) {
       refuse(item, error)

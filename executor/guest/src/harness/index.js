@@ -5,14 +5,15 @@
 //   a string     a message to deliver: JSON, see `deliver`
 //   null         the oldest long outbound message
 import {
-  FAILURE, INVOKED, INVOKE_FAILED, RESULT, RETAINED, attach, exchange, finish, flush, isClosed, log, region, send, take,
+  FAILURE, INVOKED, INVOKE_FAILED, RESULT, RETAINED, attach, compile, exchange, finish, flush, isClosed, log, region, send, take,
 } from './channel.js'
-import { parseMessage } from './codec.js'
+import { readClonedEnv } from './cloned-env.js'
+import { isClonedEnv, parseMessage } from './codec.js'
 import { installConsole } from './console.js'
 import { describeThrown } from './describe.js'
 import { handles } from './handles.js'
 import { limits } from './limits.js'
-import { ErrorCtor, apply, defineProperty, hasOwn } from './primordials.js'
+import { ErrorCtor, apply, defineProperty, hasOwn, takeLate } from './primordials.js'
 import { installRandom } from './random.js'
 import { encodeResult, refuseClone, useExceptions } from './result.js'
 import { installTimers } from './timers.js'
@@ -27,8 +28,6 @@ const INVOKE = 5
 const RELEASE = 6
 
 const tools = createTools()
-let timers
-let seedRandom
 let start
 
 const fail = (kind, { name, message, stack }) => {
@@ -86,13 +85,18 @@ const run = async (program) => {
   conclude(value)
 }
 
+const failedIn = (prelude, error) => {
+  const { name, message, stack } = describeThrown(error)
+  return { name, message: prelude === undefined ? message : 'the prelude of "' + prelude + '" failed: ' + message, stack }
+}
+
 // A prelude waits for something.
-const runLater = async (promise) => {
+const runLater = async (promise, running) => {
   let program
   try {
     program = await promise
   } catch (error) {
-    return fail(PROGRAM, describeThrown(error))
+    return fail(PROGRAM, failedIn(running(), error))
   }
   run(program)
 }
@@ -106,18 +110,21 @@ const define = (name, value) => {
   defineProperty(globalThis, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true })
 }
 
-// Before there is a program: all that does not depend on one. What every run needs is called once, which compiles it.
+const report = installConsole(globalThis.console)
+const timers = installTimers(globalThis, (error) => report(describeThrown(error).message))
+const seedRandom = installRandom(Math)
+define('self', globalThis)
+define('global', globalThis)
+compile()
+encodeResult([{ ready: 1 }])
+parseMessage('[]', refuseItem)
+
+// What has to wait for the isolate: all else was done when this script was evaluated, which is long before where it comes
+// out of a snapshot.
 const prepare = (post) => {
-  const buffer = attach(post)
-  const report = installConsole(globalThis.console)
+  takeLate()
   delete globalThis.WebAssembly // it could not compile anything, and is a large part of what can go wrong in V8
-  timers = installTimers(globalThis, (error) => report(describeThrown(error).message))
-  seedRandom = installRandom(Math)
-  define('self', globalThis)
-  define('global', globalThis)
-  encodeResult([{ ready: 1 }])
-  parseMessage('[]', refuseItem)
-  return buffer
+  return attach(post)
 }
 
 const configure = (config) => {
@@ -135,13 +142,19 @@ const configure = (config) => {
     defineProperty(spaces, name, { __proto__: null, value, enumerable: true })
   }
   let realm
+  // Chunks may ask for it, so it is there before the last of them is.
+  let { env } = config
+  const readEnv = () => {
+    if (isClonedEnv(env)) env = readClonedEnv(env, realm.exports.clones.decode, tools, () => realm.exports.fetch?.fetchBy)
+    return env
+  }
   if (config.chunks) {
     const host = {
       __proto__: null,
       channel: { __proto__: null, region, exchange },
       log,
       timers,
-      env: config.env,
+      env: readEnv,
       outbound: config.outbound ? tools.outbound : undefined,
       end: (error) => fail(PROGRAM, describeThrown(error)),
       describe: describeThrown,
@@ -162,13 +175,14 @@ const configure = (config) => {
     if (exceptions !== undefined) useExceptions(exceptions.isException)
     const launch = (extra) => {
       let program
+      let prelude
       try {
-        program = apply(wrapper, { ctx: {}, env: config.env }, [spaces, ...extra])
+        program = apply(wrapper, { ctx: {}, env: readEnv() }, [spaces, ...extra, (provider) => void (prelude = provider)])
       } catch (error) {
-        return fail(PROGRAM, describeThrown(error))
+        return fail(PROGRAM, failedIn(prelude, error))
       }
       if (typeof program === 'function') run(program)
-      else runLater(program)
+      else runLater(program, () => prelude)
     }
     if (links === undefined) launch([])
     else realm.exports.modules.start(links, launch, (error) => fail(PROGRAM, describeThrown(error)))

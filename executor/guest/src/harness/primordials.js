@@ -3,10 +3,10 @@
 const bind = Function.prototype.bind
 export const uncurry = bind.bind(Function.prototype.call)
 
-export const { apply, defineProperty, getPrototypeOf } = Reflect
+export const { apply, defineProperty, getPrototypeOf, setPrototypeOf } = Reflect
 export const { isArray } = Array
 export const { keys: objectKeys } = Object
-const objectPrototype = Object.prototype
+export const objectPrototype = Object.prototype
 
 export const isPlainObject = (value) => {
   const prototype = getPrototypeOf(value)
@@ -14,11 +14,14 @@ export const isPlainObject = (value) => {
 }
 
 export const hasOwn = uncurry(Object.prototype.hasOwnProperty)
+export const isPrototypeName = (key) => hasOwn(objectPrototype, key)
 
 export const PromiseCtor = Promise
 export const ErrorCtor = Error
 export const TypeErrorCtor = TypeError
 export const ProxyCtor = Proxy
+export const errorClasses = { __proto__: null, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError }
+export const { toStringTag } = Symbol
 export const StringOf = String
 
 export const { parse: jsonParse, stringify: jsonStringify } = JSON
@@ -31,8 +34,6 @@ export const { isView } = ArrayBuffer
 export const ArrayBufferCtor = ArrayBuffer
 export const Uint8ArrayCtor = Uint8Array
 export const Uint16ArrayCtor = Uint16Array
-export const fromBase64 = bind.call(Uint8Array.fromBase64, Uint8Array)
-export const toBase64 = uncurry(Uint8Array.prototype.toBase64)
 
 export const { fromCharCode } = String
 export const charCodeAt = uncurry(String.prototype.charCodeAt)
@@ -132,7 +133,6 @@ export const regExpFlags = getter(RegExp.prototype, 'flags')
 const regExpPrototype = RegExp.prototype
 const hasSource = brand(regExpSource)
 export const isRegExp = (value) => value !== regExpPrototype && hasSource(value)
-export const { isError } = Error
 
 const unboxers = [Number, String, Boolean, BigInt].map((type) => uncurry(type.prototype.valueOf))
 export const unbox = (value) => {
@@ -144,4 +144,13 @@ export const unbox = (value) => {
     }
   }
   return undefined
+}
+
+// Young parts of the language that V8 adds to a context when it hands it out: where the harness comes out of a snapshot
+// (worker/snapshot.py), they are not there yet while it is evaluated.
+export let fromBase64, toBase64, isError
+export const takeLate = () => {
+  fromBase64 = bind.call(Uint8Array.fromBase64, Uint8Array)
+  toBase64 = uncurry(Uint8Array.prototype.toBase64)
+  isError = Error.isError
 }

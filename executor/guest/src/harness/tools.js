@@ -3,8 +3,9 @@ import { CALL, CANCEL_CALL, isClosed, send } from './channel.js'
 import { encodeArguments } from './codec.js'
 import { limits } from './limits.js'
 import { ARGUMENT, encodeResult } from './result.js'
+import { createServices } from './services.js'
 import {
-  ErrorCtor, PromiseCtor, ProxyCtor, StringOf, defineProperty, hasOwn, safeMap, stringSlice, toWellFormed,
+  ErrorCtor, PromiseCtor, ProxyCtor, StringOf, defineProperty, errorClasses, hasOwn, safeMap, stringSlice, toWellFormed,
 } from './primordials.js'
 
 const MAX_NAME = 256
@@ -19,6 +20,8 @@ const encodeClone = (value) => {
 }
 const encodeFirst = (args) => encodeClone(args[0])
 const encodeAll = (args) => encodeClone(args)
+// A member that is asked for, and not called.
+const encodeNone = () => '0'
 
 // How a connector says that its host has stopped the run, or that a call failed.
 const CONTROL = '__codemode_control__'
@@ -119,11 +122,11 @@ export const createTools = () => {
       get: (_, key) => (typeof key === 'string' && key !== 'then' ? makeTool(name, key, encodeFirst) : undefined),
     })
 
-  // A request that leaves through the host. `cancel` is for one whose answer nobody wants any more.
-  const outbound = (request) => {
+  // What makes requests that leave through the host. `cancel` is for one whose answer nobody wants any more.
+  const requester = (provider, tool, encode) => (request) => {
     let call
     const promise = new PromiseCtor((resolve, reject) => {
-      call = start(OUTBOUND, 'fetch', [request], encodeFirst, resolve, reject)
+      call = start(provider, tool, [request], encode, resolve, reject)
     })
     const cancel = () => {
       if (pending.get(call.id) === undefined) call.cancelled = true
@@ -135,14 +138,25 @@ export const createTools = () => {
     return { __proto__: null, promise, cancel }
   }
 
+  const outbound = requester(OUTBOUND, 'fetch', encodeFirst)
+
   const envFunction = (path) => makeTool(ENV, path, encodeAll)
 
-  const failure = (item) => {
-    const error = new ErrorCtor(item.message)
+  const services = createServices({
+    call: (path, args) => makeTool(ENV, path, encodeAll)(...args),
+    ask: (path) => makeTool(ENV, path, encodeNone)(),
+    request: (path) => requester(ENV, path, encodeAll),
+  })
+
+  // What the host's function threw: for one of `this.env` an error of the class that its name says, as Workers RPC has it.
+  const failure = (item, isRemote) => {
+    const Class = (isRemote && errorClasses[item.name]) || ErrorCtor
+    const error = new Class(item.message)
+    if (isRemote) error.remote = true
     const extra = ['name', 'code', 'details', 'cause']
     for (let i = 0; i < extra.length; i++) {
       const key = extra[i]
-      if (!hasOwn(item, key)) continue
+      if (!hasOwn(item, key) || (key === 'name' && error.name === item.name)) continue
       defineProperty(error, key, { __proto__: null, value: item[key], writable: true, enumerable: key === 'code' || key === 'details', configurable: true })
     }
     return error
@@ -153,6 +167,7 @@ export const createTools = () => {
     namespace,
     connector,
     envFunction,
+    envService: services.service,
     outbound,
     decodeClones: (decode) => void (decodeClone = decode),
     decodeClone: (text) => decodeClone(text),
@@ -162,13 +177,16 @@ export const createTools = () => {
       if (!call.clone) return call.resolve(value)
       let answer
       try {
-        answer = decodeClone(value)
+        answer = decodeClone(value, call.provider === ENV ? services.answered : undefined)
         if (call.provider !== ENV && call.provider !== OUTBOUND) refuseControl(answer)
       } catch (error) {
         return call.reject(error)
       }
       call.resolve(answer)
     },
-    fail: (id, item) => settle(id)?.reject(failure(item)),
+    fail: (id, item) => {
+      const call = settle(id)
+      call?.reject(failure(item, call.provider === ENV))
+    },
   }
 }

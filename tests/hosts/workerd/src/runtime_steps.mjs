@@ -14,7 +14,7 @@ const TRANSFORMS = {
 function runtimeOf(step, { side, ctx, env, journal }) {
   return createCodemodeRuntime({
     ctx,
-    executor: makeExecutor(side, env, { timeout: step.timeout ?? 30_000 }),
+    executor: makeExecutor(side, env, { timeout: step.timeout ?? 30_000, ...step.executor }),
     connectors: makeConnectors(step.connectors ?? ["desk"], ctx, env, journal),
     name: step.runtime,
     maxExecutions: step.maxExecutions,

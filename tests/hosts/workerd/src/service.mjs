@@ -30,6 +30,10 @@ export class Service extends WorkerEntrypoint {
     return new Counter();
   }
 
+  async box() {
+    return { counter: new Counter(), label: "box" };
+  }
+
   async apply(callback, value) {
     return await callback(value);
   }
@@ -49,9 +53,31 @@ export class Service extends WorkerEntrypoint {
 }
 
 class Counter extends RpcTarget {
-  #count = 0;
+  #start;
+  #count;
+
+  constructor(start = 10) {
+    super();
+    this.#start = this.#count = start;
+  }
+
+  get start() {
+    return this.#start;
+  }
+
+  get nested() {
+    return new Counter(this.#start * 10);
+  }
 
   next() {
     return ++this.#count;
+  }
+
+  made() {
+    return new Counter(this.#start + 10);
+  }
+
+  fail() {
+    throw new RangeError("of the counter");
   }
 }

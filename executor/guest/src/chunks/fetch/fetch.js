@@ -17,7 +17,8 @@ export const createFetch = (realm, { build }, responses, headersOf, send) => {
     return responses.make(isRead ? found.bytes : new Uint8Array(0), 200, headersState)
   }
 
-  return async (...args) => {
+  // `outbound`: where requests leave, as the realm has it.
+  return (outbound) => async (...args) => {
     if (args.length === 0) throw bad(1, 'Request or string')
     const state = build(args, bad)
     const { url, signal } = state
@@ -26,6 +27,6 @@ export const createFetch = (realm, { build }, responses, headersOf, send) => {
     if (scheme === 'data') return answerDataUrl(state, cannotLoad)
     if (scheme !== 'http' && scheme !== 'https') throw cannotLoad()
     if (signal?.aborted) throw signal.reason
-    return send(state)
+    return send(state, outbound)
   }
 }

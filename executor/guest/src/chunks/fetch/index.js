@@ -13,8 +13,8 @@ export default function install(realm) {
   const requests = createRequest(realm, bodies, headersOf)
   const responses = createResponse(realm, bodies, headersOf)
   const send = createSend(realm, bodies, responses, headersOf)
-  const fetch = createFetch(realm, requests, responses, headersOf, send)
-  realm.defineEnumerable('fetch', globalFunction(realm.global, 'fetch', fetch))
+  const fetchBy = createFetch(realm, requests, responses, headersOf, send)
+  realm.defineEnumerable('fetch', globalFunction(realm.global, 'fetch', fetchBy(realm.outbound)))
   // What structuredClone may copy.
   const cloners = (realm.exports.cloners ??= new Map())
   cloners.set(headersOf.headers.Class.prototype, headersOf.clone)
@@ -27,5 +27,7 @@ export default function install(realm) {
     // The state of what a program gives as a request.
     toRequest: requests.build,
     refusal,
+    // `fetch` whose requests leave elsewhere.
+    fetchBy,
   }
 }

@@ -74,9 +74,9 @@ export const createSend = (realm, { ofContent, consume }, responses, headersOf) 
     return url.href
   }
 
-  const ask = async ({ method, url, headers, body }, redirect, life) => {
+  const ask = async (outbound, { method, url, headers, body }, redirect, life) => {
     life?.check() // it may have been aborted between two steps
-    const { promise, cancel } = realm.outbound({
+    const { promise, cancel } = outbound({
       method,
       url: toAddress(url),
       headers: headersOf.list(headers).map(([name, value]) => [name, toBytes(value)]),
@@ -127,7 +127,7 @@ export const createSend = (realm, { ofContent, consume }, responses, headersOf) 
     return next
   }
 
-  const exchange = async (state, life) => {
+  const exchange = async (outbound, state, life) => {
     const isOneTime = state.body !== null && state.body.content === undefined
     const follows = state.redirect === 'follow'
     if (state.body?.stream?.locked) throw new TypeError('The ReadableStream has been locked to a reader.')
@@ -138,7 +138,7 @@ export const createSend = (realm, { ofContent, consume }, responses, headersOf) 
     for (;;) {
       urls.push(hop.url)
       // The host may follow redirects itself, or give them back.
-      const answer = await ask(hop, follows && !isOneTime ? 'follow' : 'manual', life)
+      const answer = await ask(outbound, hop, follows && !isOneTime ? 'follow' : 'manual', life)
       const headers = readHeaders(answer.headers)
       const location = headersOf.get(headers, 'location')
       if (!follows || !isRedirect(answer.status) || !location) return respond(answer, headers, hop, urls.length - 1, life)
@@ -148,13 +148,13 @@ export const createSend = (realm, { ofContent, consume }, responses, headersOf) 
   }
 
   // Answers a promise of a Response to `state`, the state of a Request.
-  return async (state) => {
-    if (realm.outbound === undefined) throw refusal()
+  return async (state, outbound) => {
+    if (outbound === undefined) throw refusal()
     const { signal } = state
-    if (signal === undefined) return exchange(state)
+    if (signal === undefined) return exchange(outbound, state)
     const life = createLife(realm.exports.abort, signal)
     try {
-      return await exchange(state, life)
+      return await exchange(outbound, state, life)
     } catch (error) {
       life.end()
       throw error

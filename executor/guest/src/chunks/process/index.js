@@ -1,6 +1,18 @@
 // The global `process`, as small as upstream's: there is no process behind it.
 import { nextTickOf } from '../next-tick.js'
 
+const MAX_DEPTH = 1000
+
+// What workerd shows there of bindings: text, and what is JSON through and through. Nothing in it may stand in two places.
+const isJson = (value, seen, depth) => {
+  if (value === null || typeof value === 'boolean' || typeof value === 'number' || typeof value === 'string') return true
+  if (typeof value !== 'object' || depth > MAX_DEPTH || seen.has(value)) return false
+  seen.add(value)
+  if (Array.isArray(value)) return Array.prototype.every.call(value, (item) => isJson(item, seen, depth + 1))
+  if (Object.prototype.toString.call(value) !== '[object Object]') return false
+  return Object.values(value).every((item) => isJson(item, seen, depth + 1))
+}
+
 export default function install(realm) {
   const { invalidArgValue } = realm.exports['node-errors']
   const bindings = realm.env() ?? {}
@@ -37,8 +49,7 @@ export default function install(realm) {
   const values = {}
   for (const key of Object.keys(bindings)) {
     const value = bindings[key]
-    const shown = typeof value === 'string' ? value : JSON.stringify(value)
-    if (shown !== undefined) values[key] = shown
+    if (isJson(value, new Set(), 0)) values[key] = typeof value === 'string' ? value : JSON.stringify(value)
   }
 
   const process = {

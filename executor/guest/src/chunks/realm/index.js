@@ -38,6 +38,7 @@ const createRandomFill = (call) => (view) => {
 
 // `host` is what the harness lends: see `configure` there.
 export default function install({ channel, log, timers, env, outbound, end, describe, refuseClone }) {
+  primordials.takeLate()
   const call = createCall(createHostCall(channel))
   const modules = { __proto__: null }
   return {
@@ -47,7 +48,7 @@ export default function install({ channel, log, timers, env, outbound, end, desc
     defineEnumerable: (name, value) => define(name, value, true),
     primordials,
     exports: { __proto__: null },
-    env: () => env,
+    env,
     // Ends the run: it fails with this error. Whatever the program does from here on has no effect.
     end,
     // undefined: the network is blocked. Else a function of { method, url, headers, body, redirect } that answers
