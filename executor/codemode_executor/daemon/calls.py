@@ -156,6 +156,7 @@ class RemoteCalls:
     def end(self) -> None:
         """The run is over. No call waits any more."""
         self._open.clear()
+        self._run = None  # the run refers to this: together they would stay until the collector comes by
         for task in self._checking:
             task.cancel()
 

@@ -192,6 +192,9 @@ class RemoteRun:
         modules = encode_modules(_modules(message.modules), limits)
         table = remote_table(message, self._service.engine.threads, cloned_env=cloned)
         self._calls = RemoteCalls(self._connection, message, table, limits, self._parent, self._flush_lines)
+        # What the request holds is not kept here for longer than that is.
+        kept = message.code if self._service.log_programs else ""
+        self._message = msgspec.structs.replace(message, code=kept, modules=[], providers=[])
         size = program + preludes + len(env) + sum(len(module.source) for module in modules)
         self._service.queue(self._connection.account, size)
         self._queued_bytes = size

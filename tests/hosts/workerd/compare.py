@@ -91,7 +91,19 @@ def problems(case: Case, upstream: list[dict[str, Any]], ours: list[dict[str, An
         else:
             met.add(covering)
     found += [f"{path}: documented as {documented[path]}, and yet the same" for path in documented if path not in met]
+    found += [
+        f"{path}: both sides ended as {_ended(at(ours, path))}: name what differs inside the step"
+        for path in documented
+        if path.isdigit() and _ended(at(upstream, path)) == _ended(at(ours, path))
+    ]
     return found
+
+
+def _ended(outcome: object) -> str:
+    """How a step ended, which alone makes everything in it differ."""
+    if at(outcome, "threw") is not _ABSENT:
+        return "thrown"
+    return "an error" if isinstance(at(outcome, "value.error"), str) else "a value"
 
 
 def _leave_to_chance(step: dict[str, Any], outcome: dict[str, Any]) -> None:

@@ -76,6 +76,13 @@ def test_a_difference_is_excused_where_it_is_and_nowhere_else() -> None:
     assert found == ["0.value.error: documented as why, and yet the same"]
 
 
+def test_a_whole_step_is_excused_only_where_the_sides_end_differently() -> None:
+    case = _case(differs={"0": "why"}, ours={"0.value.error": "b"})
+    assert problems(case, _outcomes(_ONE), _outcomes(_TWO, error="b")) == []
+    found = problems(case, _outcomes(_ONE, error="a"), _outcomes(_TWO, error="b"))
+    assert found == ["0: both sides ended as an error: name what differs inside the step"]
+
+
 def test_what_is_left_to_chance() -> None:
     case = _case(ignore=["value.n"], any_order=True, want={"value.n": {"matches": ".*"}})
     theirs, ours = _outcomes(_ONE, n="1"), _outcomes(_TWO, n="2")
