@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,6 +9,7 @@ import pytest_asyncio
 
 from hosts.workerd.cases import HERE
 from hosts.workerd.host import Host
+from npm_packages import out_of_reach
 
 _CRASHES = pytest.StashKey[list[str]]()
 _NEEDED = {
@@ -22,14 +21,8 @@ _NEEDED = {
 @pytest.fixture(scope="session")
 def installed() -> None:
     """Skips where npm cannot reach a registry; fails where only the set-up is missing."""
-    missing = [how for path, how in _NEEDED.items() if not path.exists()]
-    if not missing:
-        return
-    npm = shutil.which("npm")
-    command = [str(npm), "ping", "--fetch-retries=0", "--fetch-timeout=10000"]
-    if npm is not None and subprocess.run(command, cwd=HERE, capture_output=True, check=False).returncode == 0:
-        pytest.fail(f"not set up: run `make setup`, or {'; '.join(missing)}")
-    pytest.skip("HOSTS IN WORKERD WERE NOT TESTED: npm reaches no registry, so upstream is not here")
+    if out_of_reach(_NEEDED):
+        pytest.skip("HOSTS IN WORKERD WERE NOT TESTED: npm reaches no registry, so upstream is not here")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
