@@ -197,3 +197,25 @@ async def test_connections_keep_nothing_of_runs_that_are_over() -> None:
         finally:
             for client in clients:
                 client.socket.transport.abort()
+
+
+async def test_a_client_that_is_not_read_is_not_taken_for_dead_and_does_not_take_the_daemon_for_it() -> None:
+    """What it says cannot be heard while its answers wait for a worker that computes."""
+    code = """async () => {
+        const answers = Array.from({ length: 30 }, () => codemode.large());
+        await answers[0];
+        for (const end = Date.now() + 4000; Date.now() < end; );
+        return (await Promise.all(answers)).length;
+    }"""
+    async with (
+        watched("--heartbeat-s", "0.5", "--limit", "memory_mb=1500") as (served, _),
+        await Client.open(served.url) as client,
+    ):
+        outcome = await client.execute(code, _large, providers=[{"name": "codemode", "tools": ["large"]}])
+        assert outcome.value == 30
+        assert len(outcome.of("pong")) >= 2
+        assert {message["n"] for message in outcome.of("pong")} == {0}
+
+
+async def _large(header: dict[str, object], payload: str) -> str:
+    return json.dumps("x" * 5_000_000)

@@ -97,7 +97,9 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     @property
     def timeout_ms(self) -> float:
-        return 3000 if self.timeout is None else self.timeout
+        if self.timeout is not None:
+            return self.timeout
+        return 20_000 if self.kind == "sizes" else 3000
 
     @property
     def namespaces(self) -> list[Namespace]:

@@ -72,6 +72,10 @@ class Receiver(Protocol):
         """The transport is ``writable`` again."""
         ...
 
+    def on_unheard(self) -> None:
+        """Time for a heartbeat has passed, and part of it in ``hold``."""
+        ...
+
     def on_lost(self, error: Exception) -> None:
         """Nothing more will come: ``Lost``, or the ``Violation`` that is the reason."""
         ...
@@ -208,6 +212,11 @@ class Session:
     def on_writable(self) -> None:
         """The client has taken most of what was sent."""
         self._outbox.on_writable()
+
+    def on_unheard(self) -> None:
+        """A client whose pings are not read must not think that nobody is there."""
+        if not self._ended.done():
+            self.put(wire.Pong(n=0))
 
     def on_lost(self, error: Exception) -> None:
         """The connection has ended."""

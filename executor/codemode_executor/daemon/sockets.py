@@ -8,10 +8,10 @@ import asyncio
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from websockets.asyncio.server import Server, ServerConnection
-from websockets.frames import Frame, Opcode
+from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import Event, State
 from websockets.server import ServerProtocol
 
@@ -99,6 +99,7 @@ class Socket(ServerConnection):
     _receiver: Receiver | None = None
     _failure: Violation | None = None
     _held: bool = False
+    _was_held: bool = False  # since the last beat
     _partial: int = 0  # bytes of the frame that is coming in; at most one read too much
     _queued: int = 0  # of frames that are complete, and wait
     _counted: int = 0  # of both, in the account
@@ -133,7 +134,7 @@ class Socket(ServerConnection):
 
     def hold(self) -> None:
         """Read nothing until ``go_on``."""
-        self._held = True
+        self._held = self._was_held = True
         self._pause()
 
     def go_on(self) -> None:
@@ -214,6 +215,26 @@ class Socket(ServerConnection):
             self.send_data()
             if self._receiver is not None:
                 self._receiver.on_writable()
+
+    async def keepalive(self) -> None:
+        """As the library's, for as long as the client is read: it cannot be heard otherwise, nor can its pings."""
+        interval, patience = cast("float", self.ping_interval), cast("float", self.ping_timeout)
+        answer: asyncio.Future[float] | None = None
+        asked = 0.0
+        while True:
+            await asyncio.sleep(interval)
+            was_held, self._was_held = self._was_held, self._held
+            if was_held:
+                answer = None
+                if self._receiver is not None:
+                    self._receiver.on_unheard()
+            elif answer is None or answer.done():
+                asked = self.loop.time()
+                answer = cast("asyncio.Future[float]", await self.ping())
+            elif self.loop.time() - asked >= patience:
+                break
+        async with self.send_context():
+            self.protocol.fail(CloseCode.INTERNAL_ERROR, "keepalive ping timeout")
 
     def send_data(self) -> None:
         """What the library has to say is said between frames."""

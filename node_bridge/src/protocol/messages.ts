@@ -216,7 +216,7 @@ function read(header: Header, payload: string): Incoming {
     case "draining":
       return { t, drainS: seconds(header, "drain_s") };
     case "pong":
-      return { t, n: natural(header, "n") };
+      return { t, n: own(header, "n") === 0 ? 0 : natural(header, "n") };
     default:
       throw new Violation(`a message has the unknown type ${brief(t)}`);
   }

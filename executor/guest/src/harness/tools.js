@@ -149,6 +149,7 @@ export const createTools = () => {
   })
 
   // What the host's function threw: for one of `this.env` an error of the class that its name says, as Workers RPC has it.
+  // What has a name of its own otherwise comes from the host's code and not from its executor.
   const failure = (item, isRemote) => {
     const Class = (isRemote && errorClasses[item.name]) || ErrorCtor
     const error = new Class(item.message)
@@ -156,7 +157,7 @@ export const createTools = () => {
     const extra = ['name', 'code', 'details', 'cause']
     for (let i = 0; i < extra.length; i++) {
       const key = extra[i]
-      if (!hasOwn(item, key) || (key === 'name' && error.name === item.name)) continue
+      if (!hasOwn(item, key) || (isRemote && key === 'name' && error.name === item.name)) continue
       defineProperty(error, key, { __proto__: null, value: item[key], writable: true, enumerable: key === 'code' || key === 'details', configurable: true })
     }
     return error
