@@ -114,7 +114,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
             "modules": self.modules,
             "bindings": self.bindings,
             "outbound": self.outbound,
-            "timeout": self.timeout,
+            "timeout": self.timeout_ms,
             "calls": "calls" in self.parts,
         }
         for space in body["providers"]:
