@@ -73,7 +73,12 @@ async def test_workers_are_jailed_under_what_the_unit_takes_away() -> None:
     process = await asyncio.create_subprocess_exec(
         *("unshare", "--mount", "bash", str(HERE / "as_service.sh")),
         *(sys.executable, "-m", "codemode_executor", "serve", "--port", "0"),
-        env={"PATH": os.environ["PATH"], "PYTHON": sys.executable, "CODEMODE_SERVE_TOKEN": TOKEN},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHON": sys.executable,
+            "REPOSITORY": str(HERE.parents[1]),
+            "CODEMODE_SERVE_TOKEN": TOKEN,
+        },
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
