@@ -245,7 +245,8 @@ def _row(peer: PeerInfo, result: Result, workload: Workload) -> str:
         sizes = [short(memory[0]), short(memory[-1])] if memory else ["", ""]
         return f"| {peer.title} | {short(samples[0])} | {middle} | {last} | {processor} | {' | '.join(sizes)} |"
     spread = f"{short(summary.low)} to {short(summary.high)}"
-    return f"| {peer.title} | {short(summary.median)} | {spread} | {summary.samples} |"
+    again = f" (one sample taken again: {_cell(result.again)})" if result.again is not None else ""
+    return f"| {peer.title}{again} | {short(summary.median)} | {spread} | {summary.samples} |"
 
 
 def _cell(text: str) -> str:

@@ -22,7 +22,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         rate: runs a second at which they arrived.
         memory_mb: after each sample of the growth, proportional set size of the host and its descendants.
         processor_ms: during each sample of the growth, processor time of all of them, of a run.
-        failure: what went wrong, if anything did.
+        again: what went wrong in one sample, which was taken again on a new host.
+        failure: what went wrong for good, if anything did.
     """
 
     workload: str
@@ -32,6 +33,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     rate: float | None = None
     memory_mb: list[float] = []
     processor_ms: list[float] = []
+    again: str | None = None
     failure: str | None = None
 
 

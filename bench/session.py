@@ -33,6 +33,7 @@ class Session:
         self._say = say
         self._hosts: dict[str, HostProcess] = {}
         self._results: dict[tuple[str, str], Result] = {}
+        self._again: dict[tuple[str, str], str] = {}
         self.versions: dict[str, dict[str, str]] = {}
 
     async def run(self, workloads: Sequence[Workload]) -> list[Result]:
@@ -85,9 +86,22 @@ class Session:
         for _ in range(self._count(workload)):
             for peer in self._left(workload):
                 async with self._failing(workload, peer):
-                    host = await self._host(peer)
-                    samples.setdefault(peer.id, []).append(await measure.sample(host, workload, self._scale))
+                    samples.setdefault(peer.id, []).append(await self._sample(workload, peer))
         self._keep(workload, samples)
+
+    async def _sample(self, workload: Workload, peer: Peer) -> float:
+        """One sample; of a new host where the old one failed, which may happen once."""
+        try:
+            return await measure.sample(await self._host(peer), workload, self._scale)
+        except HostFailed as error:
+            if (workload.id, peer.id) in self._again:
+                raise
+            self._again[workload.id, peer.id] = str(error)
+            self._say(f"  {peer.id}, once again: {error}")
+        await self._close(peer.id)
+        host = await self._host(peer)
+        await measure.warm(host, workload)
+        return await measure.sample(host, workload, self._scale)
 
     async def _arrivals(self, workload: Workload) -> None:
         found: dict[str, list[float]] = {}
@@ -183,6 +197,7 @@ class Session:
                 rate=rates[peer.id] if rates is not None else None,
                 memory_mb=[part.memory_mb for part in (parts or {}).get(peer.id, []) if part.memory_mb is not None],
                 processor_ms=[part.processor_ms for part in (parts or {}).get(peer.id, [])],
+                again=self._again.get((workload.id, peer.id)),
             )
             spread = f"{summary.low:9.2f} to {summary.high:9.2f}"
             tail = f"   p99 {summary.p99:9.2f}" if summary.p99 is not None else ""

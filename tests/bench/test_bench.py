@@ -147,6 +147,16 @@ async def test_failure_of_one_is_told_and_the_others_are_measured() -> None:
     assert sum("FAILED" in line for line in said) == 3
 
 
+async def test_a_sample_of_a_host_that_dies_once_is_taken_again_and_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    mortal = peer("mortal", peers.NODE, str(Path(__file__).with_name("mortal_host.mjs")), str(tmp_path / "died"))
+    (found,) = await Session([mortal], 2, 0.2, said.append).run([WORKLOADS["no-tool"]])
+    assert found.failure is None
+    assert len(found.samples) == 2
+    assert "ended with status 3" in (found.again or "")
+    assert sum("once again" in line for line in said) == 1
+
+
 async def test_host_leaves_nothing_behind() -> None:
     async with HostProcess(ENGINE) as process:
         pid = process.pid
