@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from node_suites import passes
 from npm_packages import out_of_reach
 
 HERE = Path(__file__).parent
@@ -32,16 +30,4 @@ def installed() -> None:
 
 @pytest.mark.timeout(_LIMIT_S + 30)
 def test_hosts(installed: None) -> None:
-    done = subprocess.run(
-        ["node", "--test-reporter=tap", "--import", str(REGISTER), str(HERE / "hosts.test.mjs")],
-        env={**os.environ, "CODEMODE_PYTHON": sys.executable},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=_LIMIT_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-20_000:]
-    passed = [line for line in done.stdout.splitlines() if line.startswith("# pass ")]
-    assert passed, done.stdout[-2000:]
-    assert int(passed[0].removeprefix("# pass ")) > 30
+    assert passes(HERE / "hosts.test.mjs", _LIMIT_S, "--import", str(REGISTER)) > 30
