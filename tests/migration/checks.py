@@ -21,6 +21,7 @@ if __name__ == "__main__":  # as a script: its folder's folder is where the pack
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from side_by_side.corpus import differences
+from written_page import settle
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "replacing.md"
@@ -115,18 +116,11 @@ def _cell(text: str) -> str:
 
 
 def main() -> int:
-    text = PAGE.read_text()
-    fresh, count = _BLOCK.subn(lambda match: f"{match[1]}{render()}{match[2]}", text)
+    fresh, count = _BLOCK.subn(lambda match: f"{match[1]}{render()}{match[2]}", PAGE.read_text())
     if count != 1:
         print(f"{PAGE.name} needs one place between <!-- checks --> and <!-- end of checks -->")
         return 1
-    if fresh == text:
-        return 0
-    if "--check" in sys.argv[1:]:
-        print(f"{PAGE.name} is not up to date: run python tests/migration/checks.py")
-        return 1
-    PAGE.write_text(fresh)
-    return 0
+    return settle(PAGE, fresh, "python tests/migration/checks.py")
 
 
 if __name__ == "__main__":

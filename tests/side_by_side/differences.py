@@ -15,6 +15,7 @@ if __name__ == "__main__":  # as a script: its folder's folder is where the pack
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from side_by_side.corpus import CLASSES, NEVER_REJECTS, Case, cases, differences
+from written_page import settle
 
 PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
 
@@ -74,14 +75,7 @@ def _cell(text: str) -> str:
 
 
 def main() -> int:
-    fresh = render()
-    if PAGE.exists() and PAGE.read_text() == fresh:
-        return 0
-    if "--check" in sys.argv[1:]:
-        print(f"{PAGE.name} is not up to date: run python tests/side_by_side/differences.py")
-        return 1
-    PAGE.write_text(fresh)
-    return 0
+    return settle(PAGE, render(), "python tests/side_by_side/differences.py")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ if __name__ == "__main__":  # as a script: two folders up is where the packages 
 
 from side_by_side.platform import surface
 from side_by_side.platform.surface import Exemption
+from written_page import settle
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "platform.md"
@@ -155,16 +156,7 @@ def render(text: str) -> str:
 
 
 def main() -> int:
-    text = PAGE.read_text()
-    fresh = render(text)
-    if fresh == text:
-        return 0
-    if "--check" in sys.argv[1:]:
-        print("not up to date: docs/platform.md, run tests/side_by_side/platform/page.py")
-        return 1
-    PAGE.write_text(fresh)
-    print("written: docs/platform.md")
-    return 0
+    return settle(PAGE, render(PAGE.read_text()), "python tests/side_by_side/platform/page.py")
 
 
 if __name__ == "__main__":
